@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import timed
 from benchmarks.metrics import quantiles
+from benchmarks.timing import timed
 from tidal_plugins.graph.indexing.batches import to_batches
 from tidal_plugins.graph.indexing.writing import apply
 from tidal_plugins.graph.queries import GraphQueries

@@ -15,11 +15,10 @@ import json
 import multiprocessing
 import multiprocessing.pool
 import platform
-import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.metrics import quantiles
+from benchmarks.recalls import THREADS, at_once, reads, same_as_exact
 from benchmarks.synthetic import SEED, SESSION, InstantEmbedder, Words, centres, conversation
+from benchmarks.timing import bare_commit, timed
 from tidal_plugins import (
     Affect,
     EmbedderUnavailable,
@@ -39,10 +40,6 @@ from tidal_plugins import (
     TidalError,
     TidalMemory,
 )
-from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
-from tidal_plugins.scoring.fusion import reciprocal_rank
-from tidal_plugins.scoring.text import terms
-from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
@@ -50,15 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
-POOL = 100
-WARM_UP = 5
-"""Number of questions that are asked before any is timed."""
-
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 """Statements to time. The first imports the bare package, which loads its parts only when they are used."""
-
-THREADS = 8
-"""Number of threads that recall at once."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -99,10 +89,11 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
             filled = time.perf_counter() - start
         stored = path.stat().st_size
         cold = _cold(path, around, words.query())
+        same = same_as_exact(path, embedder, words, repeats)
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
             with TidalMemory(path, embedder=embedder, settings=alone) as plain:
-                calls = _reads(memory, plain, embedder, words, repeats)
-            threads = _threads(memory, words, repeats)
+                calls = reads(memory, plain, embedder, words, repeats)
+            threads = at_once(memory, words, repeats)
             calls |= _writes(memory, words, repeats, Path(folder, "bare.db"))
         calls |= {"bare scan": _scans(embedder, size, repeats)}
     return {
@@ -110,89 +101,22 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
         "record_many_entries_per_second": round(size / filled),
         "file_bytes": stored,
         "recalls_per_second": threads,
+        "recall@10_of_exact": same,
         **cold,
     }
 
 
-def _reads(
-    memory: TidalMemory, alone: TidalMemory, embedder: InstantEmbedder, words: Words, repeats: int
-) -> dict[str, list[float]]:
-    """Time each kind of call on the same questions, alternating the kinds, so that noise affects all alike.
-
-    The embedding of a query is computed beforehand. No two consecutive calls ask the same query, because the cosines of
-    the last vector are kept.
-    """
-    calm, plain = Affect(), plain_hybrid(memory, embedder)
-    calls: dict[str, Callable[[str], object]] = {
-        "recall": lambda query: memory.recall(query, affect=calm),
-        "recall of entries alone": lambda query: alone.recall(query, affect=calm),
-        "whisper": memory.whisper,
-        "plain hybrid": plain,
-    }
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    queries = [words.query() for _ in range(repeats + WARM_UP)]
-    for number in range(len(queries)):
-        for place, (name, call) in enumerate(calls.items()):
-            times[name] += timed(call, [queries[number - place]])
-    return {name: took[WARM_UP:] for name, took in times.items()}
-
-
-def _threads(memory: TidalMemory, words: Words, repeats: int) -> dict[str, float]:
-    """Return how many recalls a second one thread does, and ``THREADS`` of them at once on the same memory."""
-    calm, queries = Affect(), [words.query() for _ in range(repeats)]
-
-    def ask(query: str) -> object:
-        return memory.recall(query, affect=calm)
-
-    found = {}
-    for count in (1, THREADS):
-        with multiprocessing.pool.ThreadPool(count) as pool:
-            pool.map(ask, queries[: 4 * count], chunksize=1)  # each thread opens its connection
-            start = time.perf_counter()
-            pool.map(ask, queries, chunksize=1)
-            found[str(count)] = round(len(queries) / (time.perf_counter() - start), 1)
-    return found
-
-
-def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[str], object]:
-    """Return textbook hybrid search on the same store and with the same filter.
-
-    It fuses the best hundred of both channels by reciprocal rank, and reads ten entries. No public call does that, so
-    this uses internals.
-    """
-    storage, scope = memory._services.storage, memory.scope
-
-    def ask(query: str) -> object:
-        where = Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL], active_at=memory.now())
-        with storage.snapshot():
-            near = storage.nearest(scope, embedder.embed([query])[0], POOL, where)
-            worded = storage.matching(scope, list(dict.fromkeys(terms(query))), POOL, where)
-            places = [{match.id: place for place, match in enumerate(found, 1)} for found in (near, worded)]
-            ids = {id_ for place in places for id_ in place}
-            fused = {id_: reciprocal_rank([place.get(id_, 0) for place in places], k=60) for id_ in ids}
-            return storage.get(scope, sorted(fused, key=lambda id_: -fused[id_])[:10])
-
-    return ask
-
-
 def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict[str, list[float]]:
-    """Time writes and bare commits alternately, so that both meet the same disk."""
-    commit = bare_commit(bare)
-    times: dict[str, list[float]] = {"bare commit": [], "record": [], "remember": []}
+    """Time writes and bare commits alternately, so that both meet the same disk, and recalls that follow a write."""
+    commit, calm = bare_commit(bare), Affect()
+    times: dict[str, list[float]] = {"bare commit": [], "record": [], "recall after a record": [], "remember": []}
     for number in range(repeats):
         user, agent, note = words.turn(), words.turn(), words.turn()
         times["bare commit"] += timed(commit, [user])
         times["record"] += timed(lambda text: memory.record(text, agent, thread=f"new-{number // SESSION}"), [user])  # noqa: B023
+        times["recall after a record"] += timed(lambda query: memory.recall(query, affect=calm), [words.query()])
         times["remember"] += timed(memory.remember, [note])
     return times
-
-
-def bare_commit(path: Path) -> Callable[[str], object]:
-    """Return a call that commits one row durably: the least that any write costs on this disk."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE bare (text TEXT)"):
-        connection.execute(statement)
-    return lambda text: connection.execute("INSERT INTO bare VALUES (?)", (text,))
 
 
 def _scans(embedder: InstantEmbedder, size: int, repeats: int) -> list[float]:
@@ -207,16 +131,6 @@ def _scans(embedder: InstantEmbedder, size: int, repeats: int) -> list[float]:
     return timed(lambda query: np.argpartition(matrix @ query, -best)[-best:], embedder.embed(["q"] * repeats))
 
 
-def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
-    """Return the milliseconds of each call."""
-    times = []
-    for item in items:
-        start = time.perf_counter()
-        call(item)
-        times.append(1000 * (time.perf_counter() - start))
-    return times
-
-
 def _cold(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
     """Return the time and the memory that a fresh process needs to open the store and recall once."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -224,18 +138,25 @@ def _cold(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]
 
 
 def _open_and_recall(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
-    before, start = _peak_memory(), time.perf_counter()
-    with TidalMemory(path, embedder=InstantEmbedder(around)) as memory:
+    """Return what opening a store and recalling once takes, without the stand-in for the model, made before."""
+    embedder = InstantEmbedder(around)
+    before, start = _memory(anew=True), time.perf_counter()
+    with TidalMemory(path, embedder=embedder) as memory:
         memory.recall(query)
         took = 1000 * (time.perf_counter() - start)
-    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _peak_memory()}
+    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _memory()}
 
 
-def _peak_memory() -> int | None:
-    """Return the most memory that this process has held, in bytes; ``None`` if the system does not say."""
+def _memory(*, anew: bool = False) -> int | None:
+    """Return the most memory that this process has held, in bytes; ``None`` if the system does not say.
+
+    ``anew``: what it holds now, from which on the most is looked for.
+    """
     status = Path("/proc/self/status")
     if not status.exists():
         return None
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5")  # in the words of Linux: the peak is what there is now
     line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
     return 1024 * int(line.split()[1])  # getrusage would count the parent's memory too
 
@@ -267,6 +188,8 @@ def import_seconds(runs: int = 5) -> dict[str, float]:
 
 BARE = {
     "recall": "plain hybrid",
+    "filtered recall": "recall",
+    "recall after a record": "recall",
     "recall of entries alone": "plain hybrid",
     "whisper": "plain hybrid",
     "plain hybrid": "bare scan",
@@ -275,6 +198,8 @@ BARE = {
 }
 NAMES = {
     "recall": "recall, without the embedding",
+    "filtered recall": "  with a filter of 125 threads",
+    "recall after a record": "  right after a record",
     "recall of entries alone": "  no thread, neighbours, time mention, times",
     "whisper": "whisper, without the embedding",
     "record": "record, one exchange of two texts",
@@ -324,9 +249,10 @@ def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     figures = list(sizes)
     return {
         f"recalls per second, {THREADS} threads / one": [_at_once(one["recalls_per_second"]) for one in figures],
+        "recall@10 of the exact path's": [_share(one["recall@10_of_exact"]) for one in figures],
         "record_many, entries per second": [f"{one['record_many_entries_per_second']:,}" for one in figures],
         "opening and the first recall, ms": [f"{one['first_recall_ms']:.0f}" for one in figures],
-        "memory at peak / after the import, MB": [
+        "memory at peak / before the opening, MB": [
             f"{_mb(one['peak_rss_bytes'])} / {_mb(one['import_rss_bytes'])}" for one in figures
         ],
         "file, MB": [_mb(one["file_bytes"]) for one in figures],
@@ -336,6 +262,10 @@ def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
 def _at_once(per_second: dict[str, float]) -> str:
     alone, together = per_second["1"], per_second[str(THREADS)]
     return f"{together:.0f} / {alone:.0f}  ({together / alone:.2f} ×)"
+
+
+def _share(same: float | None) -> str:
+    return "exact" if same is None else f"{same:.3f}"
 
 
 def _mb(size: int | None) -> str:

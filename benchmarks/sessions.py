@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import bare_commit, timed
 from benchmarks.metrics import quantiles
 from benchmarks.synthetic import InstantEmbedder, centres
+from benchmarks.timing import bare_commit, timed
 from tidal_plugins import Note, TidalError, TidalMemory
 
 ENTRIES = 10_000

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import bare_commit, timed
 from benchmarks.metrics import quantiles
+from benchmarks.timing import bare_commit, timed
 from tidal_plugins import TidalError
 from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.model.entry import Entry

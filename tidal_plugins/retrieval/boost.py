@@ -65,6 +65,8 @@ def boost(state: State) -> None:
     """Add the gains that signals give to scores, and sort again."""
     import numpy as np
 
+    if state.signals.session is None and not state.signals.shared:
+        return
     ids = state.ranked.ids
     gains = state.signals.gains(ids, lambda: state.store.boosts.words(state.request.scope, ids, state.channels.entries))
     if not gains:

@@ -138,30 +138,41 @@ class Candidates:
         passages = self.columns.arrays.passages
         return text[passages["start"][row] : passages["end"][row]]
 
-    def hit(self, place: int, entry: Entry, profile: str, links: Links = ((), ())) -> Hit:
-        """Return the hit that shows an entry."""
-        parts = {name: float(part[place]) for name, part in self.parts.items()}
-        why = Explanation(
-            keyword_rank=int(self.keyword_rank[place]) or None,
-            keyword_score=float(self.bm25[place]),
-            vector_rank=int(self.vector_rank[place]) or None,
-            cosine=float(self.cosine[place]),
-            keyword_strength=float(self.strength[place]),
-            fused=float(self.fused[place]),
-            relevance=float(self.relevance[place]),
-            factors={
-                name: part
-                for name, part in parts.items()
-                if part == part and (name not in NEARNESS_PARTS or abs(part) >= LEAST_REASON)  # NaN is not itself
-            },
-            profile=profile,
-            feeling=entry.affect.in_words() if entry.affect else "",
-            replaces=links[0],
-            superseded_by=links[1],
-            features={name: float(part[place]) for name, part in self.features.items()},
-        )
-        score, confidence = float(self.score[place]), float(self.confidence[place])
-        return Hit(entry, score, self.passage(place, entry.text), why, confidence=confidence)
+    def hits(self, entries: Sequence[Entry], profile: str, links: Sequence[Links] = ()) -> list[Hit]:
+        """Return the hits that show the first entries of these, with what each supersedes and what supersedes it."""
+        count = len(entries)
+        parts = {name: part[:count].tolist() for name, part in self.parts.items()}
+        features = {name: part[:count].tolist() for name, part in self.features.items()}
+        names = ("keyword_rank", "bm25", "vector_rank", "cosine", "strength", "fused", "relevance")
+        told = zip(*(getattr(self, name)[:count].tolist() for name in names), strict=True)
+        score, confidence = self.score[:count].tolist(), self.confidence[:count].tolist()
+        found = []
+        for place, (entry, numbers) in enumerate(zip(entries, told, strict=True)):
+            keyword_rank, keyword_score, vector_rank, cosine, strength, fused, relevance = numbers
+            own = ((name, part[place]) for name, part in parts.items())
+            replaces, superseded_by = links[place] if links else ((), ())
+            why = Explanation(
+                keyword_rank=keyword_rank or None,
+                keyword_score=keyword_score,
+                vector_rank=vector_rank or None,
+                cosine=cosine,
+                keyword_strength=strength,
+                fused=fused,
+                relevance=relevance,
+                factors={
+                    name: part
+                    for name, part in own
+                    if part == part and (name not in NEARNESS_PARTS or abs(part) >= LEAST_REASON)  # NaN is not itself
+                },
+                profile=profile,
+                feeling=entry.affect.in_words() if entry.affect else "",
+                replaces=replaces,
+                superseded_by=superseded_by,
+                features={name: part[place] for name, part in features.items()},
+            )
+            passage = self.passage(place, entry.text)
+            found.append(Hit(entry, score[place], passage, why, confidence=confidence[place]))
+        return found
 
 
 def candidates(columns: Columns, rows: Rows, **known: Any) -> Candidates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from tidal_plugins.model.entry import SYNTHESIS
@@ -42,7 +43,7 @@ def drop_echoes(state: State) -> None:
     found = state.ranked
     again = traits_of(found.columns).says(found.columns, found.rows, normal(state.request.text))
     state.ranked = found.take(~again)
-    state.drop("threshold", ((id_, ECHO) for id_ in sorted(found.take(again).ids)))
+    state.drop("threshold", sorted(found.take(again).ids), repeat(ECHO))
 
 
 def drop_alike(state: State) -> None:
@@ -59,7 +60,7 @@ def drop_alike(state: State) -> None:
         else:
             more[id_] = f"says nearly the same as {' and '.join(others)}"
     state.ranked = state.ranked.without(more)
-    state.drop("diversity", more.items())
+    state.drop("diversity", list(more), more.values())
 
 
 def read_news(state: State) -> None:
@@ -73,13 +74,14 @@ def read_news(state: State) -> None:
         again = sorted(id_ for id_, entry in entries.items() if normal(entry.text) == said)
         others = whole.without(set(again))
         told = [(place, id_) for place, id_ in enumerate(others.ids) if id_ in entries]
-        more = said_again([others.hit(place, entries[id_], profile) for place, id_ in told])
+        places, shown = [place for place, _ in told], [entries[id_] for _, id_ in told]
+        more = said_again(others.take(places).hits(shown, profile))
         kept = others.without(more)
         if most >= len(state.ranked) or all(id_ in entries for id_ in kept.ids[: state.request.limit]):
             break
         most *= 2
-    state.drop("threshold", ((id_, ECHO) for id_ in again))
-    state.drop("diversity", more.items())
+    state.drop("threshold", again, repeat(ECHO))
+    state.drop("diversity", list(more), more.values())
     state.ranked, state.entries = kept, entries
 
 

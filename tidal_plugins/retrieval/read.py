@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import repeat
 
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Dropped, Recall, Window
@@ -23,23 +24,19 @@ def trim(state: State) -> None:
     """Cut the ranking at the limit, and put the recall together."""
     request, limit = state.request, state.request.limit
     ids, scores = state.ranked.ids, state.ranked.score.tolist()
-    hits = tuple(
-        state.ranked.hit(place, state.entries[id_], request.profile, state.links.get(id_, NO_LINKS))
-        for place, id_ in enumerate(ids[:limit])
-    )
-    beyond = list(zip(ids, scores, strict=True))[limit:]
-    trimmed = [
-        Dropped(id_, "trim", f"score {score:.3f} at place {place}")
-        for place, (id_, score) in enumerate(beyond, limit + 1)
-    ]
+    links = [state.links.get(id_, NO_LINKS) for id_ in ids[:limit]]
+    hits = state.ranked.hits([state.entries[id_] for id_ in ids[:limit]], request.profile, links)
+    placed = enumerate(scores[limit:], limit + 1)
+    beyond = (f"score {score:.3f} at place {place}" for place, score in placed)
+    trimmed = map(Dropped, ids[limit:], repeat("trim"), beyond)
     there = set(ids)  # a supersession may bring back what was far down
-    far = (id_ for id_ in state.far.ids if id_ not in there)
-    state.drop("shortlist", ((id_, "too far down in both channels together") for id_ in far))
+    far = [id_ for id_ in state.far.ids if id_ not in there]
+    state.drop("shortlist", far, repeat("too far down in both channels together"))
     state.dropped |= {item.id: item for item in state.channels.unreadable()}
     state.recall = Recall(
         query=request.text,
         words=state.query.terms,
-        hits=hits,
+        hits=tuple(hits),
         dropped=(*trimmed, *state.dropped.values()),
         affect=state.affect,
         profile=request.profile,

@@ -42,10 +42,12 @@ def rerank(state: State) -> None:
     import numpy as np
 
     reranker, seconds, found = state.store.reranker, state.settings.rerank.seconds, state.ranked
-    read = np.flatnonzero([id_ in state.entries for id_ in found.ids])
-    if reranker is None or not len(read):
+    if reranker is None:
         return
     ids = found.ids
+    read = np.flatnonzero([id_ in state.entries for id_ in ids])
+    if not len(read):
+        return
     texts = [found.passage(place, state.entries[ids[place]].text) for place in read.tolist()]
     try:
         scores = _scores(reranker, state.query.text, texts, seconds)

@@ -28,7 +28,9 @@ def without_secrets(entry: Entry) -> Entry:
 
 def _hidden(hit: Hit) -> Hit:
     entry, found = hit.entry, secrets(hit.entry.text)
-    window = Window(*(tuple(map(without_secrets, turns)) for turns in (hit.window.before, hit.window.after)))
+    window = hit.window
+    if window.before or window.after:
+        window = Window(*(tuple(map(without_secrets, turns)) for turns in (window.before, window.after)))
     shown = _shown(entry, found)
     if not found:
         return hit if shown is entry and window == hit.window else replace(hit, entry=shown, window=window)

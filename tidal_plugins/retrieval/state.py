@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.identity import QueryVector, StoreEmbedder
@@ -66,9 +67,9 @@ class State:
     def settings(self) -> Tuning:
         return self.store.settings
 
-    def drop(self, stage: str, reasons: Iterable[tuple[str, str]]) -> None:
-        """Note by id at which stage entries fall out, and why."""
-        self.dropped |= {id_: Dropped(id_, stage, reason) for id_, reason in reasons}
+    def drop(self, stage: str, ids: Sequence[str], reasons: Iterable[str]) -> None:
+        """Note by id at which stage entries fall out, and why each does."""
+        self.dropped.update(zip(ids, map(Dropped, ids, repeat(stage), reasons), strict=False))
 
 
 Stage = Callable[[State], None]

@@ -125,7 +125,7 @@ def drop_superseded(state: State) -> None:
         if role >= 0 and link.replacement.confidence >= sure and there & {link.later, *_newer(link.later, later)}
     }
     state.ranked = state.ranked.without(reasons)
-    state.drop("supersession", reasons.items())
+    state.drop("supersession", list(reasons), reasons.values())
 
 
 def _asks_for_former(state: State) -> bool:

@@ -6,6 +6,7 @@ An explicit recall has no threshold: it returns the best there is, and says how 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
 from tidal_plugins.model.entry import SYNTHESIS
@@ -69,7 +70,7 @@ def drop_shouts(state: State) -> None:
     loud = traits_of(found.columns).shouted(found.columns, found.rows)
     loud[0] = False
     state.ranked = found.take(~loud)
-    state.drop("threshold", ((id_, "is shouted, and another one is nearer") for id_ in found.take(loud).ids))
+    state.drop("threshold", found.take(loud).ids, repeat("is shouted, and another one is nearer"))
 
 
 def apply_threshold(state: State) -> None:
@@ -93,8 +94,7 @@ def apply_threshold(state: State) -> None:
         spared = chances >= line
         reasons = [f"confidence {chance:.3f} under a line's threshold of {line:.3f}" for chance in chances.tolist()]
     state.ranked = found.take(spared)
-    known = zip(found.ids, reasons, spared.tolist(), strict=True)
-    state.drop("threshold", ((id_, reason) for id_, reason, is_spared in known if not is_spared))
+    state.drop("threshold", found.take(~spared).ids, compress(reasons, (~spared).tolist()))
 
 
 def _spared(state: State, threshold: float) -> NDArray[np.bool_]:

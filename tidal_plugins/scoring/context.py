@@ -60,7 +60,9 @@ def lent(nearness: Values, floor: float, distance: Values, *, share: float, answ
 
 def dated(head: str) -> bool:
     """Return whether a text says when something was. People who tell of an event say so, people who chat rarely do."""
-    return not TIME_WORDS.isdisjoint(_WORD.findall(head.lower())) or _YEAR.search(head) is not None
+    if not TIME_WORDS.isdisjoint(_WORD.findall(head.lower())):
+        return True
+    return ("19" in head or "20" in head) and _YEAR.search(head) is not None
 
 
 def goes_on(text: str) -> bool:

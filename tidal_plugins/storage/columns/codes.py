@@ -44,8 +44,9 @@ MOST_EQUAL = 4
 CANDIDATES = 200
 """Passages, at least, that are compared exactly where codes choose them."""
 
-PER_ENTRY = 3
-"""Passages that are compared for each entry that is asked for, if these are more."""
+PER_ENTRY = 2
+"""Passages that are compared for each entry that is asked for, if these are more. With 2 as with 3, each of 70 recalls
+of 100,000 entries returned the ten that the exact path returns, and so did those with five kinds of filters."""
 
 SHARE = 2000
 """One passage more is compared for so many that have a vector. Among 100,000 vectors near those of real sentences, 240

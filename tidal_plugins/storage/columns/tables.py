@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ NAMED = ("kind", "channel", "role", "speaker", "thread")
 
 CHANGING = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
 """The columns of an entry that change in place."""
+
+FEW = 16
+"""Ids up to which it is faster to read one after the other than all at once (measured)."""
 
 EntryRow = tuple[Any, ...]
 """The id of an entry, followed by its columns."""
@@ -180,6 +184,21 @@ class Ids(Sequence[str]):
     @property
     def nbytes(self) -> int:
         return self._ends.nbytes + self._bytes.nbytes
+
+    def at(self, rows: NDArray[np.int64]) -> list[str]:
+        """Return the ids of some rows."""
+        import numpy as np
+
+        if len(rows) <= FEW:
+            return [self[row] for row in rows.tolist()]
+        starts, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+        joined = self._bytes[places].tobytes()
+        if not joined.isascii():
+            return [self[row] for row in rows.tolist()]
+        text, cuts = joined.decode("ascii"), [0, *ends.tolist()]
+        return [text[start:end] for start, end in pairwise(cuts)]
 
     @overload
     def __getitem__(self, row: int) -> str: ...

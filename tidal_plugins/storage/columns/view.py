@@ -261,8 +261,7 @@ class Columns(ABC):
 
     def ids(self, rows: Rows) -> list[str]:
         """Return the ids of entries."""
-        known = self.arrays.ids
-        return [known[row] for row in rows.tolist()]
+        return self.arrays.ids.at(rows)
 
     def passes(self, rows: Rows, where: Where) -> NDArray[np.bool_]:
         """Return which entries a filter lets through."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import NotADatabase, ReadOnly, StorageError
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
-from tidal_plugins.storage.sqlite.opening import checked_schema
+from tidal_plugins.storage.sqlite.opening import PLACES, checked_schema
 from tidal_plugins.storage.sqlite.translation import translated
 
 if TYPE_CHECKING:
@@ -105,12 +105,13 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
                 unlock(connection, key)
             if way == _LEFT_BEHIND:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # SQLite keeps the log's index in memory then
-            connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA trusted_schema = OFF")
             if not checked_schema(connection, path, key):
                 raise NotADatabase(f"{path} is empty: no memory was ever opened there")
             connection.enable_load_extension(True)
             connection.load_extension(sqlite_vec.loadable_path())
             connection.enable_load_extension(False)
+            connection.execute(f"{PLACES}; PRAGMA query_only = ON")
         except BaseException:
             connection.close()
             raise

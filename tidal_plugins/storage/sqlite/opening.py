@@ -39,6 +39,10 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     return str(absolute)
 
 
+PLACES = "CREATE VIRTUAL TABLE temp.keyword_places USING fts5vocab (main, keywords, instance)"
+"""SQL for the table of each time that a passage has a word. It is of the connection alone."""
+
+
 def open_file(
     path: str, synchronous: str, busy_timeout: float, key: Key | None, *, create_file: bool
 ) -> apsw.Connection:
@@ -75,6 +79,7 @@ def open_file(
             connection.execute("COMMIT")
             with suppress(apsw.BusyError):  # another process that opens the file is moving the log
                 connection.wal_checkpoint()
+        connection.execute(PLACES)
     except BaseException:
         connection.close()
         raise

@@ -18,6 +18,10 @@ OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone"
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
 
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
+"""How the keyword index analyses words."""
+
+
 def vectors_table(name: str) -> str:
     """Return SQL for a table of vectors: that of the schema, or one that is to take its place."""
     return f"""
@@ -109,7 +113,7 @@ CREATE INDEX passages_by_entry ON passages (entry);
 -- rowid is the passage's key; the words are analysed before they come here, so no content is kept to rebuild from.
 -- Each word begins with its scope's mark: how rare a word is counts within a scope, and no scope reads another's.
 CREATE VIRTUAL TABLE keywords USING fts5 (
-    terms, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+    terms, content = '', contentless_delete = 1, tokenize = '{" ".join(TOKENIZER)}'
 );
 
 -- which entries went or were replaced by each of the last erasures of a scope, so that readers drop these alone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidal_plugins.errors import ReadOnly, StorageError
+from tidal_plugins.errors import StorageError
 from tidal_plugins.model.check import Fault
 from tidal_plugins.storage.sqlite.base import readable
 from tidal_plugins.storage.sqlite.connections import Connections
@@ -12,7 +12,6 @@ from tidal_plugins.storage.sqlite.connections import Connections
 FORMAT = 4
 """The format of FTS5's index that the schema creates."""
 
-_VIEW = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.keyword_places USING fts5vocab (main, keywords, instance)"
 _HELD = "SELECT doc, count(*) FROM temp.keyword_places GROUP BY doc"
 _KNOWN = "SELECT key, words FROM passages WHERE words > 0"
 _SIZES = "SELECT id, sz FROM keywords_docsize"
@@ -34,8 +33,6 @@ def index_faults(db: Connections) -> Iterator[Fault]:
         if number := db.one(_LOST_PAGES):
             yield Fault("keywords", "", f"{number} of its pages are not where they should be", True)
         held = _held(db)
-        if held is None:
-            return
         known = {key for key, _ in db.rows(_KNOWN)}
         if strays := len(held.keys() - known):
             yield Fault("keywords", "", f"it holds words of {strays} passages that are not there", True)
@@ -51,19 +48,14 @@ def index_faults(db: Connections) -> Iterator[Fault]:
 
 def without_words(db: Connections) -> Iterator[tuple[int, str, int, int]]:
     """Yield the passages that have not the number of words which they should have: scope, entry, start and end."""
-    if (held := _held(db)) is None:
-        return
+    held = _held(db)
     for scope, id_, start, end, key, words in readable(db, "keywords", _PASSAGES):
         if held.get(key, 0) != words:
             yield scope, id_, start, end
 
 
-def _held(db: Connections) -> dict[int, int] | None:
-    """Return how many words the index has of each passage, or ``None`` for a store that nothing can be added to."""
-    try:
-        db.run(_VIEW)
-    except ReadOnly:
-        return None
+def _held(db: Connections) -> dict[int, int]:
+    """Return how many words the index has of each passage."""
     return dict(db.rows(_HELD))
 
 

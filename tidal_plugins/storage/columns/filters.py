@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.storage.entries import Where
+from tidal_plugins.storage.values import from_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
     from tidal_plugins.storage.columns.view import Arrays, Rows
 
-STRANGE = ("ids", "episodes", "positions", "sources", "tags", "metadata", "exclude")
+STRANGE = ("ids", "episodes", "positions", "metadata", "exclude")
 """The parts of a filter that are about no column."""
 
 FEW = 8
@@ -28,11 +31,14 @@ def passing(arrays: Arrays, rows: Rows, where: Where) -> NDArray[np.bool_]:
     import numpy as np
 
     ok = np.ones(len(rows), bool)
-    for column, names in {"kind": where.kinds, "thread": where.threads, "speaker": where.speakers}.items():
+    named = {"kind": where.kinds, "thread": where.threads, "speaker": where.speakers, "source": where.sources}
+    for column, names in named.items():
         if names is not None:
             ok &= among(getattr(arrays, column)[rows], arrays.names.known(names))
     if where.not_channels:
         ok &= ~among(arrays.channel[rows], arrays.names.known(where.not_channels))
+    if where.tags is not None:
+        ok &= _tagged(arrays, rows, frozenset(where.tags))
     if where.least_importance is not None:
         ok &= arrays.importance[rows] >= where.least_importance
     for passed in _in_time(arrays, rows, where):
@@ -55,6 +61,25 @@ def among(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.bool_
     for number in numbers:
         found |= column == number
     return found
+
+
+def _tagged(arrays: Arrays, rows: Rows, tags: frozenset[str]) -> NDArray[np.bool_]:
+    """Return which entries have any of some tags."""
+    import numpy as np
+
+    column = arrays.tags[rows]
+    there = (np.flatnonzero(np.bincount(column + 1)) - 1).tolist()
+    return among(column, [number for number in there if not tags.isdisjoint(_tags(arrays.names[number]))])
+
+
+@lru_cache(maxsize=1 << 16)
+def _tags(text: str | None) -> frozenset[str]:
+    """Return the tags of an entry; none of a damaged one."""
+    try:
+        found = from_json(text or "[]")
+    except Corrupt:
+        return frozenset()
+    return frozenset(tag for tag in found if isinstance(tag, str)) if isinstance(found, list) else frozenset()
 
 
 def _in_time(arrays: Arrays, rows: Rows, where: Where) -> Iterator[NDArray[np.bool_]]:

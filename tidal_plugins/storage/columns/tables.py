@@ -14,14 +14,15 @@ EARLIEST, LATEST = -(2**63), 2**63 - 1
 """Stand for a time that is missing: it lies before, or after, all others."""
 
 ENTRY = {
-    "key": "i8", "kind": "i4", "channel": "i4", "role": "i4", "speaker": "i4", "thread": "i4", "importance": "f8",
+    "key": "i8", "kind": "i4", "channel": "i4", "role": "i4", "speaker": "i4", "thread": "i4", "source": "i4",
+    "tags": "i4", "importance": "f8",
     "occurred_at": "i8", "recorded_at": "i8", "valid_from": "i8", "valid_until": "i8", "valence": "f8",
     "weight": "f8", "anchored_at": "i8", "half_life": "f8", "cold_at": "i8", "archived_at": "i8", "expires_at": "i8",
 }  # fmt: skip
 """The columns of an entry, by name, in the order of the rows that an engine gives. Times are in microseconds.
 
 A time that is missing is ``LATEST``, of ``valid_from`` ``EARLIEST``. An entry without affect has the valence 0, and one
-without a tier the weight −1."""
+without a tier the weight −1. ``tags`` is a JSON array as one name; no tags are none."""
 
 OF_PASSAGES = {"first_passage": "i4", "count": "i4", "words": "i4"}
 """What an entry's passages say of it: the row of the first of them, how many there are, and their analysed words."""
@@ -29,7 +30,7 @@ OF_PASSAGES = {"first_passage": "i4", "count": "i4", "words": "i4"}
 PASSAGE = {"key": "i8", "entry": "i4", "start": "i4", "end": "i4", "words": "i4", "unit": "i4"}
 """The columns of a passage: ``entry`` is the row of its entry, ``unit`` that of its vector, −1 without one."""
 
-NAMED = ("kind", "channel", "role", "speaker", "thread")
+NAMED = ("kind", "channel", "role", "speaker", "thread", "source", "tags")
 """The columns of an entry whose values are names, as numbers; −1 stands for none."""
 
 CHANGING = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")

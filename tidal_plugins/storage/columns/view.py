@@ -57,6 +57,8 @@ class Arrays:
     role: NDArray[np.int32]
     speaker: NDArray[np.int32]
     thread: NDArray[np.int32]
+    source: NDArray[np.int32]
+    tags: NDArray[np.int32]
     importance: NDArray[np.float64]
     occurred_at: NDArray[np.int64]
     recorded_at: NDArray[np.int64]

@@ -21,6 +21,7 @@ from tidal_plugins.storage.memory.filters import entry_filter
 from tidal_plugins.storage.memory.index import Index
 from tidal_plugins.storage.memory.state import State
 from tidal_plugins.storage.search import MAX_TERMS
+from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -142,6 +143,8 @@ def _row(kept: Kept) -> EntryRow:
         entry.role,
         entry.speaker,
         entry.thread,
+        entry.source,
+        to_json(list(entry.tags)) if entry.tags else None,
         entry.importance,
         *map(to_micros, times),
         _micros(entry.valid_from, EARLIEST),

@@ -42,7 +42,7 @@ _NUMBERS = ", ".join(
 )
 # LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
 _ENTRIES = f"""
-    SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
+    SELECT id, e.key, kind, channel, role, speaker, thread, source, nullif(tags, '[]'), {_NUMBERS} FROM (
         SELECT key FROM entries e WHERE scope = ?1 AND {{wanted}} ORDER BY key LIMIT -1
     ) k CROSS JOIN entries e ON e.key = k.key
 """

@@ -109,6 +109,8 @@ class Writer:
 
         Vectors are made anew where the store was re-embedded since.
         """
+        if not any(record.passages for record in records):
+            return list(records)
         version = self.embedder.version()
         return [self._renewed(item) if _embedded_before(item, version) else item for item in records]
 

@@ -57,6 +57,9 @@ WARM_UP = 5
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 """Statements to time. The first imports the bare package, which loads its parts only when they are used."""
 
+PEAK = "VmHWM"
+"""The name that Linux gives to the most memory that a process has held."""
+
 THREADS = 8
 """Number of threads that recall at once."""
 
@@ -94,8 +97,8 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
-            start = time.perf_counter()
-            memory.record_many(conversation(words, size))
+            start, held = time.perf_counter(), list[int | None]()
+            memory.record_many(conversation(words, size), progress=lambda *_: held.append(_memory()))
             filled = time.perf_counter() - start
         stored = path.stat().st_size
         cold = _cold(path, around, words.query())
@@ -108,6 +111,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     return {
         "calls": {name: quantiles(times) for name, times in calls.items()},
         "record_many_entries_per_second": round(size / filled),
+        "record_many_rss_bytes": max(known) - known[0] if (known := [each for each in held if each]) else None,
         "file_bytes": stored,
         "recalls_per_second": threads,
         **cold,
@@ -224,19 +228,19 @@ def _cold(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]
 
 
 def _open_and_recall(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
-    before, start = _peak_memory(), time.perf_counter()
+    before, start = _memory(PEAK), time.perf_counter()
     with TidalMemory(path, embedder=InstantEmbedder(around)) as memory:
         memory.recall(query)
         took = 1000 * (time.perf_counter() - start)
-    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _peak_memory()}
+    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _memory(PEAK)}
 
 
-def _peak_memory() -> int | None:
-    """Return the most memory that this process has held, in bytes; ``None`` if the system does not say."""
+def _memory(which: str = "VmRSS") -> int | None:
+    """Return the memory that this process holds, or has held at most, in bytes; ``None`` if the system does not say."""
     status = Path("/proc/self/status")
     if not status.exists():
         return None
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(line for line in status.read_text().splitlines() if line.startswith(which))
     return 1024 * int(line.split()[1])  # getrusage would count the parent's memory too
 
 
@@ -325,6 +329,7 @@ def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     return {
         f"recalls per second, {THREADS} threads / one": [_at_once(one["recalls_per_second"]) for one in figures],
         "record_many, entries per second": [f"{one['record_many_entries_per_second']:,}" for one in figures],
+        "record_many, MB beyond its first batch": [_mb(one["record_many_rss_bytes"]) for one in figures],
         "opening and the first recall, ms": [f"{one['first_recall_ms']:.0f}" for one in figures],
         "memory at peak / after the import, MB": [
             f"{_mb(one['peak_rss_bytes'])} / {_mb(one['import_rss_bytes'])}" for one in figures

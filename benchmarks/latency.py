@@ -50,6 +50,9 @@ ROOT = Path(__file__).resolve().parents[1]
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 """Statements to time. The first imports the bare package, which loads its parts only when they are used."""
 
+PEAK, NOW = "VmHWM", "VmRSS"
+"""The names that Linux gives to the most memory that a process has held, and to what it holds."""
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -84,8 +87,8 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
-            start = time.perf_counter()
-            memory.record_many(conversation(words, size))
+            start, held = time.perf_counter(), list[int | None]()
+            memory.record_many(conversation(words, size), progress=lambda *_: held.append(_memory()))
             filled = time.perf_counter() - start
         stored = path.stat().st_size
         cold = _cold(path, around, words.query())
@@ -99,6 +102,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     return {
         "calls": {name: quantiles(times) for name, times in calls.items()},
         "record_many_entries_per_second": round(size / filled),
+        "record_many_rss_bytes": max(known) - known[0] if (known := [each for each in held if each]) else None,
         "file_bytes": stored,
         "recalls_per_second": threads,
         "recall@10_of_exact": same,
@@ -140,24 +144,26 @@ def _cold(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]
 def _open_and_recall(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
     """Return what opening a store and recalling once takes, without the stand-in for the model, made before."""
     embedder = InstantEmbedder(around)
-    before, start = _memory(anew=True), time.perf_counter()
+    _forget_peak()
+    before, start = _memory(PEAK), time.perf_counter()
     with TidalMemory(path, embedder=embedder) as memory:
         memory.recall(query)
         took = 1000 * (time.perf_counter() - start)
-    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _memory()}
+    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _memory(PEAK)}
 
 
-def _memory(*, anew: bool = False) -> int | None:
-    """Return the most memory that this process has held, in bytes; ``None`` if the system does not say.
+def _forget_peak() -> None:
+    """Let the most memory that this process has held be looked for from now on, where the system can."""
+    if (file := Path("/proc/self/clear_refs")).exists():
+        file.write_text("5")  # in the words of Linux: the peak is what there is now
 
-    ``anew``: what it holds now, from which on the most is looked for.
-    """
+
+def _memory(which: str = NOW) -> int | None:
+    """Return the memory that this process holds, or has held at most, in bytes; ``None`` if the system does not say."""
     status = Path("/proc/self/status")
     if not status.exists():
         return None
-    if anew:
-        Path("/proc/self/clear_refs").write_text("5")  # in the words of Linux: the peak is what there is now
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(line for line in status.read_text().splitlines() if line.startswith(which))
     return 1024 * int(line.split()[1])  # getrusage would count the parent's memory too
 
 
@@ -251,6 +257,7 @@ def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
         f"recalls per second, {THREADS} threads / one": [_at_once(one["recalls_per_second"]) for one in figures],
         "recall@10 of the exact path's": [_share(one["recall@10_of_exact"]) for one in figures],
         "record_many, entries per second": [f"{one['record_many_entries_per_second']:,}" for one in figures],
+        "record_many, MB beyond its first batch": [_mb(one["record_many_rss_bytes"]) for one in figures],
         "opening and the first recall, ms": [f"{one['first_recall_ms']:.0f}" for one in figures],
         "memory at peak / before the opening, MB": [
             f"{_mb(one['peak_rss_bytes'])} / {_mb(one['import_rss_bytes'])}" for one in figures

@@ -35,13 +35,13 @@ def say(text: str, style: str = "dim") -> None:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
     """Show a progress bar; call what it gives with how many are done and how many there are."""
     columns = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(what, total=None)
 
-        def step(done: int, total: int) -> None:
+        def step(done: int, total: int | None) -> None:
             progress.update(task, completed=done, total=total)
 
         yield step

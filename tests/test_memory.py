@@ -18,6 +18,7 @@ from tidal_plugins import (
     Closed,
     Exchange,
     HashingEmbedder,
+    Imported,
     InvalidInput,
     Message,
     Note,
@@ -119,9 +120,10 @@ def test_a_turn_recorded_again_under_its_id_is_one_episode(memory: TidalMemory) 
 
 
 def test_a_turn_recorded_again_with_its_message_ids_is_one_episode(memory: TidalMemory) -> None:
-    first = memory.record_many([turn(1)])
-    assert memory.record_many([turn(1), turn(1)]) == first * 2
-    assert stored(memory) == (1, 2)
+    assert memory.record_many([turn(1)]) == Imported(exchanges=1, new=1)
+    first = memory.episodes.list()
+    assert memory.record_many([turn(1), turn(1)]) == Imported(exchanges=2)
+    assert (memory.episodes.list(), stored(memory)) == (first, (1, 2))
 
 
 def test_a_turn_without_ids_is_a_new_one_each_time(memory: TidalMemory) -> None:
@@ -163,7 +165,8 @@ def test_turns_count_within_their_session_in_the_order_recorded(memory: TidalMem
 
 def test_the_turns_of_a_long_thread_are_numbered_without_gaps(memory: TidalMemory) -> None:
     many = [turn(n) for n in range(1, 201)]
-    assert [episode.turn for episode in memory.record_many(many)] == list(range(1, 201))
+    assert memory.record_many(many) == Imported(exchanges=200, new=200)
+    assert [episode.turn for episode in memory.episodes.list()] == list(range(1, 201))
 
 
 def test_episodes_are_listed_by_time_session_and_limit(memory: TidalMemory) -> None:
@@ -228,21 +231,22 @@ def test_what_is_remembered_again_is_returned_as_it_stands(memory: TidalMemory, 
 
 def test_many_notes_come_back_in_order_with_progress(open_memory: Any) -> None:
     memory = open_memory(settings=Tuning(ingestion={"batch": 4}))
-    seen: list[tuple[int, int]] = []
+    seen: list[tuple[int, int | None]] = []
     notes = [Note(f"note number {n % 9}") for n in range(10)]
     entries = memory.remember(notes, progress=lambda done, of: seen.append((done, of)))
     assert [entry.text for entry in entries] == [note.text for note in notes]
     assert seen == [(4, 10), (8, 10), (10, 10)]
     assert len({entry.id for entry in entries}) == 9
-    turns = memory.record_many((turn(n) for n in range(5)), progress=lambda done, of: seen.append((done, of)))
-    assert (seen[3:], len(turns)) == ([(4, 5), (5, 5)], 5)
+    memory.record_many([turn(n) for n in range(5)], progress=lambda done, of: seen.append((done, of)))
+    memory.record_many((turn(n) for n in range(5)), progress=lambda done, of: seen.append((done, of)))
+    assert seen[3:] == [(4, 5), (5, 5), (4, None), (5, None)]
 
 
 def test_a_bulk_that_was_interrupted_can_be_run_again(open_memory: Any) -> None:
     memory = open_memory(settings=Tuning(ingestion={"batch": 4}))
     notes, turns = [Note(f"note number {n}") for n in range(10)], [turn(n) for n in range(10)]
 
-    def stop(done: int, of: int) -> None:
+    def stop(done: int, of: int | None) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -543,7 +547,7 @@ def test_two_threads_recording_one_turn_make_one_episode(open_memory: Any, tmp_p
 
         def work(memory: TidalMemory, start: threading.Barrier = start, number: int = number) -> str:
             start.wait()
-            return memory.record_many([turn(number)])[0].id
+            return memory.record(messages=turn(number).messages, thread=turn(number).thread).id
 
         with ThreadPoolExecutor(2) as pool:
             assert len(set(pool.map(work, memories))) == 1

@@ -109,8 +109,8 @@ def test_the_same_text_is_not_captured_again(memory: TidalMemory) -> None:
 def test_every_spelling_of_a_forgotten_text_in_one_batch_is_blanked(memory: TidalMemory) -> None:
     memory.forget(memory.remember(SECRET).id)
     spellings = [SECRET, SECRET.upper(), f" {SECRET}"]
-    episodes = memory.record_many([Exchange((Message("user", text), Message("assistant", "hm"))) for text in spellings])
-    assert [episode.query for episode in episodes] == ["[forgotten]"] * 3
+    memory.record_many([Exchange((Message("user", text), Message("assistant", "hm"))) for text in spellings])
+    assert [episode.query for episode in memory.episodes.list()] == ["[forgotten]"] * 3
 
 
 def test_a_forgotten_turn_that_is_replayed_stays_forgotten(memory: TidalMemory, clock: FrozenClock) -> None:

@@ -71,6 +71,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.model.extraction import Extracted, Pending
     from tidal_plugins.model.fact import Claim, Fact, FactConflict
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
+    from tidal_plugins.model.imported import Imported
     from tidal_plugins.model.loss import Loss, LossLedger
     from tidal_plugins.model.note import Note
     from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
@@ -172,6 +173,7 @@ __all__ = [
     "HashingEmbedder",
     "Hit",
     "Hop",
+    "Imported",
     "InvalidCapsule",
     "InvalidInput",
     "InvalidScope",
@@ -295,6 +297,7 @@ _LOADED_WHEN_USED = {
     "HashingEmbedder": "embedding",
     "Hit": "model.recall",
     "Hop": "model.recall",
+    "Imported": "model.imported",
     "Kept": "model.compaction",
     "LexiconEmotion": "affect.lexicon",
     "list_backups": "maintenance.backups",

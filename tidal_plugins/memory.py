@@ -18,7 +18,7 @@ from tidal_plugins.model.entry import Entry, Scope, check_scope
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.shown import shown
 from tidal_plugins.tracing import traced
-from tidal_plugins.validation import check_flag, items
+from tidal_plugins.validation import check_flag, iterable
 
 if TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.episode import Episode
     from tidal_plugins.model.exchange import Exchange, Message, ToolCall
     from tidal_plugins.model.filter import Filter
+    from tidal_plugins.model.imported import Imported
     from tidal_plugins.model.note import Note, NoteFields
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.protocols import (
@@ -117,6 +118,7 @@ class TidalMemory(PortableView):
         self._rebuild = partial(build, None, key=None, read_only=False)
         self._services.writer.later.resume(self.scope)
 
+    @traced("tidal.record", lambda episode: {"tidal.episodes": 1})
     def record(
         self,
         user: str | None = None,
@@ -137,24 +139,29 @@ class TidalMemory(PortableView):
         one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
         and ``InvalidText``.
         """
-        from tidal_plugins.ingestion.check import one_turn
+        from tidal_plugins.ingestion.check import identified, one_turn
+        from tidal_plugins.ingestion.record import record
         from tidal_plugins.model.exchange import Exchange
 
         said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
-        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
+        turn, services = identified(Exchange(said, thread, id, occurred_at, surfaced, meta)), self._services
+        [episode] = record(services.writer, services.affect, self.scope, [turn], self.now())
+        return episode
 
-    @traced("tidal.record", lambda episodes: {"tidal.episodes": len(episodes)})
-    def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
-        """Store many turns, such as an old conversation, in batches of one transaction each.
+    @traced("tidal.record", lambda done: {"tidal.episodes": done.new})
+    def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> Imported:
+        """Store many turns, such as an old conversation, in batches of one transaction each, and count them.
 
-        ``progress`` is called with the number of turns done and the number of all. An exchange without an id and
-        without message ids is stored anew each time.
+        ``exchanges`` may be an iterator, which is read no further than one batch ahead of what is stored. A batch that
+        is stored stays, also if a later exchange is refused or the process ends. Recording the same exchanges again
+        then stores the rest; one without an id and without message ids is stored anew each time. ``progress`` is
+        called with the number of exchanges done and the number of all, or ``None`` for an iterator. Raises
+        ``InvalidInput`` and ``InvalidText``.
         """
-        from tidal_plugins.ingestion.check import identified
-        from tidal_plugins.ingestion.record import record
+        from tidal_plugins.ingestion.record import record_stream
 
-        known = [identified(exchange) for exchange in items(exchanges, "exchanges")]
-        return record(self._services.writer, self._services.affect, self.scope, known, self.now(), progress=progress)
+        given, services = iterable(exchanges, "exchanges"), self._services
+        return record_stream(services.writer, services.affect, self.scope, given, self.now(), progress=progress)
 
     @overload
     def remember(self, text: str, **fields: Unpack[NoteFields]) -> Entry: ...  # type: ignore[overload-overlap]

@@ -174,7 +174,7 @@ def check_path(path: object, name: str) -> str:
     return text
 
 
-def check_progress(progress: Callable[[int, int], None] | None) -> None:
+def check_progress(progress: Callable[[int, int | None], None] | None) -> None:
     """Raise ``InvalidInput`` for a ``progress=`` that cannot be called, before anything is written."""
     if progress is not None and (isinstance(progress, type) or not callable(progress)):
         raise InvalidInput(f"progress is a function of two numbers, got {shown(progress)}")
@@ -202,9 +202,14 @@ def _first(values: Iterable[T], name: str, count: int) -> Iterable[T]:
 
 def items(values: Iterable[T], name: str) -> tuple[T, ...]:
     """Return the elements of a collection as a tuple, or raise ``InvalidInput``; a text is not one."""
+    return tuple(iterable(values, name))
+
+
+def iterable(values: Iterable[T], name: str) -> Iterable[T]:
+    """Return a collection or an iterator as it is, or raise ``InvalidInput``; a text is not one."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInput(f"{name} must be a collection, such as a list, got {shown(values)}")
-    return tuple(values)
+    return values
 
 
 def mapping(value: Mapping[str, Any], name: str, max_bytes: int, *, finite: bool = True) -> dict[str, Any]:

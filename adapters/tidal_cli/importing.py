@@ -88,7 +88,7 @@ def _flush(memory: TidalMemory, waiting: list[tuple[Exchange, bool]], account: I
     from tidal_plugins import InvalidInput
 
     try:
-        episodes = memory.record_many([exchange for exchange, _ in waiting])
+        memory.record_many([exchange for exchange, _ in waiting])
     except InvalidInput as error:
         if len(waiting) == 1:
             account.skipped.append((f"{waiting[0][0].thread}: {waiting[0][0].key}", str(error)))
@@ -97,8 +97,8 @@ def _flush(memory: TidalMemory, waiting: list[tuple[Exchange, bool]], account: I
                 _flush(memory, [one], account)
         waiting.clear()
         return
-    for episode, (exchange, grown) in zip(episodes, waiting, strict=True):
-        if not episode.messages:
+    for exchange, grown in waiting:
+        if memory.episodes.get(memory.episodes.id_of(str(exchange.key), thread=exchange.thread)) is None:
             account.forgotten += 1
             continue
         account.grown += grown

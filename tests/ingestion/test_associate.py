@@ -173,7 +173,9 @@ def test_many_turns_become_what_they_become_one_by_one(open_memory: Any, tmp_pat
     for memory, together in zip(memories, (True, False), strict=True):
         shown = memory.record("The harbour office opens at nine.", id="0").entries
         turns = [replace(one, surfaced=shown) if one.key == "4" else one for one in several]
-        episodes = memory.record_many(turns) if together else [memory.record_many([one])[0] for one in turns]
+        for exchanges in [turns] if together else [[one] for one in turns]:
+            memory.record_many(exchanges)
+        episodes = [memory.episodes[memory.episodes.id_of(str(one.key), thread=one.thread)] for one in turns]
         memory.associations.link_pending()
         said = [memory.get(id_) for episode in episodes for id_ in episode.entries]
         state, conflicts = memory.affect.state(), memory.facts.conflicts()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
+from tidal_plugins import Affect, Exchange, HashingEmbedder, Imported, Message, Settings, TidalMemory, ToolCall
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -96,7 +96,7 @@ def test_a_thread_called_none_is_not_no_thread(memory: TidalMemory) -> None:
 def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
     at = NOON - timedelta(days=2)
     said = (Message("user", "jazz", "m1", "Ann", at=at + timedelta(hours=1)), Message("assistant", "yes", "m2"))
-    [kept] = memory.record_many([Exchange(said, "s", occurred_at=at, metadata={"lang": "en"})])
+    kept = memory.record(messages=said, thread="s", occurred_at=at, metadata={"lang": "en"})
     user, agent = (memory.get(id_) for id_ in kept.entries)
     assert (user.kind, user.speaker, user.role, user.channel) == ("conversation", "Ann", "user", "user")
     assert (agent.speaker, agent.role, agent.channel, agent.position) == (None, "assistant", "agent", 1)
@@ -139,22 +139,21 @@ def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
 
 def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None:
     parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]  # type: ignore[arg-type]
-    first, second = memory.record_many(parts)
-    assert first == second
-    assert memory.episodes.list() == [first]
+    assert memory.record_many(parts) == Imported(exchanges=2, new=1)
+    [first] = memory.episodes.list()
     assert [m.text for m in first.messages] == ["part 0", "part 1"]
 
 
 def test_a_bulk_import_walks_through_the_moods(memory: TidalMemory, clock: FrozenClock) -> None:
     glad, sad = "I love this wonderful, great day!!!", "I hate this horrible, terrible day!!!"
     year = [NOON - timedelta(days=365), NOON - timedelta(days=364)]
-    first, second = memory.record_many(
+    memory.record_many(
         [
             Exchange((Message("user", text), Message("assistant", text * 12)), "old", None, at)
             for text, at in zip((glad, sad), year, strict=True)
         ]
     )
-    moods = [memory.get(kept.entries[0]).affect for kept in (first, second)]
+    moods = [memory.get(kept.entries[0]).affect for kept in memory.episodes.list()]
     assert moods[0]
     assert moods[1]
     assert moods[0].valence > 0.2

@@ -52,9 +52,9 @@ def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> 
 
 def record_some(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     for number in range(25):
-        shared = memory.record_many([Exchange((Message("user", f"both say {number}", id=f"both{number}"),), "s")])
+        shared = memory.record(messages=[Message("user", f"both say {number}", id=f"both{number}")], thread="s")
         own = memory.record(f"{name} says {number}", "ok", thread="s")
-        acknowledge(shared[0].id)
+        acknowledge(shared.id)
         acknowledge(own.id)
 
 

@@ -115,7 +115,8 @@ def test_many_in_the_same_words_leave_room_for_what_else_there_is(open_memory: A
 
 def test_the_same_words_of_two_people_are_two_things(memory: TidalMemory) -> None:
     said = [Exchange((Message("user", "My jazz piano lesson is on friday.", speaker=name),)) for name in ("Ann", "Bob")]
-    entries = {entry for episode in memory.record_many(said) for entry in episode.entries}
+    memory.record_many(said)
+    entries = {entry for episode in memory.episodes.list() for entry in episode.entries}
     assert set(memory.whisper(TURN).ids) == entries
     assert len(entries) == 2
 

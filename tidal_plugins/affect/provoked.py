@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from tidal_plugins.english.chatter import curses
-from tidal_plugins.english.complaints import complains, denies_feeling
+from tidal_plugins.english.complaints import complains, denies_feeling, may_complain
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.patterns import lazy_re
@@ -27,12 +27,6 @@ READ_CHARS = 2_000
 """Of a longer text the first and the last half of this are read, as by the readers of feelings."""
 
 _MAY_CURSE = lazy_re(r"\*\*|ck|shit|damn|crap", re.IGNORECASE)
-_OF_COMPLAINTS = (
-    "time", "often", "already", "twice", "repeatedly", "before", "keep", "kept", "why", "how", "stop", "again", "same",
-    "still", "over",
-)  # fmt: skip
-"""Words of which every complaint has one. Most texts have none, or only one that is quick to read on."""
-
 _CAPITALS = lazy_re(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
 
 
@@ -45,8 +39,8 @@ def provoked(text: str, felt: Affect) -> Affect:
         return Affect()
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n\n{text[-READ_CHARS // 2 :]}"
-    valence, low = felt.valence, text.lower()
-    if not any(map(low.__contains__, _OF_COMPLAINTS)) and not _MAY_CURSE.search(text):
+    valence = felt.valence
+    if not may_complain(text) and not _MAY_CURSE.search(text):
         return felt
     for start, end in sentences(text):
         sentence = text[start:end]

@@ -37,6 +37,13 @@ _COMPLAINT = lazy_re(
 )
 
 
+_CUES = (
+    "d time", "h time", "t time", " times", "how often", "already", "twice", "repeatedly", "before", "keep", "kept",
+    "why do you", "why did you", "why can you", "how do you", "how did you", "how can you", "stop", "again", "same ",
+    "still", "over and over",
+)  # fmt: skip
+"""Words of which every complaint has one, in lower case and with single spaces."""
+
 _DENIED = lazy_re(
     r"(?:(?:and|but|so|no|ok|okay|honestly|really|don't worry),? )*"
     r"(?:i'm|i am|we're|we are|i was|we were|i feel|i don't feel|i wasn't|"
@@ -57,4 +64,9 @@ def denies_feeling(sentence: str) -> bool:
 
 def complains(sentence: str) -> bool:
     """Return whether a sentence complains of repetition: «I've told you twice», «this is the third time»."""
-    return _COMPLAINT.search(plain(sentence[:LONGEST])) is not None
+    return may_complain(sentence) and _COMPLAINT.search(plain(sentence[:LONGEST])) is not None
+
+
+def may_complain(text: str) -> bool:
+    """Return whether a text has words of a complaint, which most have not. This is quicker than to read it."""
+    return any(map(" ".join(text.lower().split()).__contains__, _CUES))

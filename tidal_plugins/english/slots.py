@@ -11,7 +11,7 @@ from functools import lru_cache
 from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.english.opposites import STATES
-from tidal_plugins.english.slot_forms import FORMS, WHOLE_FORMS
+from tidal_plugins.english.slot_forms import FORMS, WHOLE_FORMS, Form
 from tidal_plugins.english.subjects import NOBODY
 from tidal_plugins.patterns import lazy_re
 
@@ -46,11 +46,13 @@ def news(sentence: str) -> tuple[Slot, ...]:
 @lru_cache(maxsize=1024)
 def slots(sentence: str) -> tuple[Slot, ...]:
     """Return what a sentence says of slots, in the order of the forms."""
+    line = _line(sentence)
     loose = tuple(
         slot
-        for kind, pattern, over in FORMS
-        for match in pattern.finditer(sentence)
-        if (slot := _slot(kind, match, over, sentence)) and _is_one(slot)
+        for form in FORMS
+        if form.may_be_in(line)
+        for match in form.pattern.finditer(sentence)
+        if (slot := _slot(form, match, sentence)) and _is_one(slot)
     )
     return loose + tuple(slot for slot in _told(sentence, WHOLE_FORMS) if slot.kind not in ("diet", "use"))
 
@@ -58,8 +60,7 @@ def slots(sentence: str) -> tuple[Slot, ...]:
 @lru_cache(maxsize=1024)
 def told(sentence: str) -> tuple[Slot, ...]:
     """Return the slots that the clauses of a sentence fill, and say nothing else. What is quoted fills none."""
-    forms = [*((kind, pattern) for kind, pattern, over in FORMS if kind in _PLAIN and not over), *WHOLE_FORMS]
-    return tuple(_told(sentence, forms))
+    return tuple(_told(sentence, _TOLD))
 
 
 def role_of(word: str) -> str:
@@ -80,7 +81,7 @@ _HINT = lazy_re(
     re.IGNORECASE,
 )
 """Words of which every other sentence with a cue or a state has one: most sentences have none."""
-_PLAIN = ("holder", "attribute", "home")
+_TOLD = (*(form for form in FORMS if form.kind in ("holder", "attribute", "home") and not form.over), *WHOLE_FORMS)
 _SUBJECT = r"(?:i|we|you|he|she|it|they|that|there|this|the|my|our|his|her|their|is|has|have)\b"
 _TAIL = lazy_re(
     r"(?:\s+(?:now|currently|nowadays|these\s+days|at\s+the\s+moment|again|myself))?"
@@ -112,21 +113,28 @@ _NOT_NAMES = (
 )
 
 
-def _told(sentence: str, forms: Iterable[tuple[str, re.Pattern[str]]]) -> Iterator[Slot]:
+def _told(sentence: str, forms: Iterable[Form]) -> Iterator[Slot]:
     """Yield the slots of forms that reach from the first word of a clause to its last."""
     if _QUOTED.search(sentence):
         return
+    line = _line(sentence)
+    forms = [form for form in forms if form.may_be_in(line)]
     starts = {match.end() for match in _CLAUSE.finditer(sentence)}
     for start in sorted({lead.end() for at in (0, *starts) if (lead := _LEAD.match(sentence, at))}):
-        for kind, pattern in forms:
-            match = pattern.match(sentence, start)
+        for form in forms:
+            match = form.pattern.match(sentence, start)
             if match and _TAIL.match(sentence, match.end()):
-                slot = _slot(kind, match, False, sentence)
+                slot = _slot(form, match, sentence)
                 if slot and _is_named(slot):
                     yield slot
 
 
-def _slot(kind: str, match: re.Match[str], over: bool, sentence: str) -> Slot | None:
+def _line(sentence: str) -> str:
+    """Return a sentence in lower case and with single spaces, as the cues of forms are."""
+    return " ".join(sentence.lower().split())
+
+
+def _slot(form: Form, match: re.Match[str], sentence: str) -> Slot | None:
     said = match.groupdict()
     cue = said.get("cue") or ""
     if not cue and (found := NEW.search(sentence)):
@@ -136,7 +144,7 @@ def _slot(kind: str, match: re.Match[str], over: bool, sentence: str) -> Slot | 
         thing = f"{own} {thing}"
     if said.get("when"):
         thing += f" {said['when']}"
-    return Slot(kind, thing, said["value"].strip(), cue, over, role_of(role))
+    return Slot(form.kind, thing, said["value"].strip(), cue, form.over, role_of(role))
 
 
 def _is_one(slot: Slot) -> bool:

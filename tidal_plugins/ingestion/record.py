@@ -6,7 +6,7 @@ step (:mod:`tidal_plugins.ingestion.pipeline`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
-from tidal_plugins.ingestion.check import SPOKEN, check
+from tidal_plugins.ingestion.check import SPOKEN, check, identified
 from tidal_plugins.ingestion.episodes import read_episodes, summary
 from tidal_plugins.ingestion.frames import cited_by, without_gone
 from tidal_plugins.ingestion.pipeline import prepare_turns, store_turns
@@ -24,6 +24,7 @@ from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_en
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.imported import Imported
 from tidal_plugins.model.trust import TRUST, Channel
 from tidal_plugins.validation import check_progress
 
@@ -36,41 +37,74 @@ def record(
     now: datetime,
     *,
     blank: bool = False,
-    progress: Progress | None = None,
 ) -> list[Episode]:
-    """Store exchanges in batches, each in one transaction, and return their episodes in order.
+    """Store a few exchanges and return their episodes in order. Nothing is stored if one of them is invalid.
 
     Recording a turn again adds the messages that are new and changes nothing else: a retry, a replay or a turn that
     goes on after an interrupt ends as one episode. A turn that was forgotten on request stays so: its episode comes
     back without messages, and nothing is stored. ``blank`` admits a turn in which nobody said or called anything.
-    ``progress`` is called after each batch. Raises ``InvalidInput`` and ``InvalidText``.
+    Raises ``InvalidInput`` and ``InvalidText``.
+    """
+    checked = [_checked(writer, exchange, blank=blank) for exchange in exchanges]
+    return [_recorded(plan) for plans in _stored(writer, affect, scope, checked, now) for plan in plans]
+
+
+def record_stream(
+    writer: Writer,
+    affect: AffectLoop,
+    scope: Scope,
+    exchanges: Iterable[Exchange],
+    now: datetime,
+    *,
+    progress: Progress | None = None,
+) -> Imported:
+    """Store exchanges as they come, one batch after the other, and count them.
+
+    One batch is in memory at a time, with the first exchange of the next. A batch that is stored stays, whatever ends
+    the rest. ``progress`` is called after each batch. Raises as :func:`record` does, once the batches before an invalid
+    exchange are stored.
     """
     check_progress(progress)
-    limits = writer.settings.ingestion
-    redact = writer.redaction.exchange
-    checked = [redact(check(exchange, limits, blank=blank)) for exchange in exchanges]
-    episodes: list[Episode] = []
+    total = len(exchanges) if isinstance(exchanges, Sized) else None
+    checked = (_checked(writer, identified(exchange)) for exchange in exchanges)
+    done = Imported()
+    for plans in _stored(writer, affect, scope, checked, now):
+        changed = {plan.episode.id: plan for plan in plans if not plan.nothing_new}.values()
+        grown = sum(plan.known is not None for plan in changed)
+        done += Imported(len(plans), len(changed) - grown, grown)
+        if progress:
+            progress(done.exchanges, total)
+    return done
+
+
+def _checked(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchange:
+    return writer.redaction.exchange(check(exchange, writer.settings.ingestion, blank=blank))
+
+
+def _stored(
+    writer: Writer, affect: AffectLoop, scope: Scope, exchanges: Iterable[Exchange], now: datetime
+) -> Iterator[list[TurnPlan]]:
+    """Store checked exchanges in batches, each in one transaction, and yield the plans of each batch's exchanges."""
     with writer.later.recording(scope):
-        for batch in batches(checked, _length, limits):
-            episodes += _batch(Writing(writer, scope, now), affect, batch)
-            if progress:
-                progress(len(episodes), len(checked))
-    return episodes
+        for batch in batches(exchanges, _length, writer.settings.ingestion):
+            yield _batch(Writing(writer, scope, now), affect, batch)
 
 
-def _batch(writing: Writing, affect: AffectLoop, exchanges: Sequence[Exchange]) -> list[Episode]:
+def _batch(writing: Writing, affect: AffectLoop, exchanges: Sequence[Exchange]) -> list[TurnPlan]:
     writer, scope = writing.writer, writing.scope
     ids = [writer.episode_id(scope, exchange.thread, str(exchange.key)) for exchange in exchanges]
     while True:
         with writer.storage.snapshot():
             plans = _plans(writing, affect, list(zip(ids, exchanges, strict=True)))
         fresh = [plan for plan in plans.values() if not plan.nothing_new]
+        if not fresh:
+            return [plans[id_] for id_ in ids]
         prepare_turns(writing, fresh)
         with writer.storage.transaction():
             if _overtaken(writer, scope, plans):
                 continue  # plan again on what another process wrote meanwhile
             store_turns(writing, fresh)
-        return [_recorded(plans[id_]) for id_ in ids]
+        return [plans[id_] for id_ in ids]
 
 
 def _recorded(plan: TurnPlan) -> Episode:
@@ -101,20 +135,29 @@ def _plans(writing: Writing, affect: AffectLoop, exchanges: Sequence[tuple[str, 
     for id_, exchange in exchanges:
         turns.setdefault(id_, []).append(exchange)
     known = read_episodes(writer.storage, scope, turns)
-    said = [message for _, exchange in exchanges for message in unframed(exchange.messages, writer.frames)]
+    new = [exchange for id_, exchange in exchanges if _adds(exchange, known.get(id_))]
+    said = [message for exchange in new for message in unframed(exchange.messages, writer.frames)]
     texts = {message.text for message in said if message.text}
     tombstoned, forgotten = writer.gone(scope, turns, texts)
     plans = {}
     for id_, turn in turns.items():
         first = turn[0]
-        new = Episode(id_, scope, (), "", first.occurred_at or writing.now, writing.now, first.thread)
-        base = known.get(id_) or new
-        if id_ in tombstoned:  # recorded again, by a retry or a replay: it stays forgotten
+        standing = known.get(id_)
+        base = standing or Episode(id_, scope, (), "", first.occurred_at or writing.now, writing.now, first.thread)
+        if standing and not any(_adds(exchange, standing) for exchange in turn):
+            plans[id_] = TurnPlan([], episode=standing, known=standing, fresh=standing, affect=affect)
+        elif id_ in tombstoned:  # recorded again, by a retry or a replay: it stays forgotten
             gone = replace(base, summary=FORGOTTEN_TEXT)
             plans[id_] = TurnPlan([], episode=gone, known=None, fresh=gone, affect=affect, forgotten=True)
         else:
-            plans[id_] = _plan(writing, affect, known.get(id_), base, turn, forgotten)
+            plans[id_] = _plan(writing, affect, standing, base, turn, forgotten)
     return plans
+
+
+def _adds(exchange: Exchange, known: Episode | None) -> bool:
+    """Return whether an exchange has messages that an episode lacks."""
+    stored = {message.id for message in known.messages} if known else ()
+    return any(message.id not in stored for message in exchange.messages)
 
 
 def _plan(

@@ -83,8 +83,9 @@ class Redaction:
         """Return a checked turn as it may be stored. Raises as :meth:`text` does."""
         if self.action == "keep":
             return exchange
-        messages = tuple(map(self._message, exchange.messages))
-        return replace(exchange, messages=messages, metadata=self.value(exchange.metadata))
+        messages, metadata = tuple(map(self._message, exchange.messages)), self.value(exchange.metadata)
+        same = messages == exchange.messages and metadata == exchange.metadata
+        return exchange if same else replace(exchange, messages=messages, metadata=metadata)
 
     def comparable(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return messages in the form in which they would be stored, to compare them. Refuses nothing."""
@@ -92,7 +93,9 @@ class Redaction:
         return tuple(map(plain._message, messages))
 
     def _message(self, message: Message) -> Message:
-        return replace(message, text=self.text(message.text), tool_calls=tuple(map(self._call, message.tool_calls)))
+        text, calls = self.text(message.text), tuple(map(self._call, message.tool_calls))
+        same = text == message.text and calls == message.tool_calls
+        return message if same else replace(message, text=text, tool_calls=calls)
 
     def _call(self, call: ToolCall) -> ToolCall:
         result = call.result if call.result is None else self.text(call.result)

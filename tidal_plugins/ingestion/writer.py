@@ -43,8 +43,8 @@ UNFADING = 1e9
 
 T = TypeVar("T")
 
-Progress = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
+Progress = Callable[[int, int | None], None]
+"""Called with how many are done and how many there are, or ``None`` where an iterator does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,8 @@ class Writer:
 
         Vectors are made anew where the store was re-embedded since.
         """
+        if not any(record.passages for record in records):
+            return list(records)
         version = self.embedder.version()
         return [self._renewed(item) if _embedded_before(item, version) else item for item in records]
 
@@ -207,8 +209,11 @@ def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
     return [*_month(entry), *(word for word in labels if word not in said)]
 
 
-def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTuning) -> Iterator[Sequence[T]]:
-    """Cut ``items`` into batches of bounded number and length in characters, at least one item each."""
+def batches(items: Iterable[T], length: Callable[[T], int], limits: IngestionTuning) -> Iterator[Sequence[T]]:
+    """Cut ``items`` into batches of bounded number and length in characters, at least one item each.
+
+    Of an iterator no more is taken than a batch and the item that begins the next.
+    """
     batch: list[T] = []
     chars = 0
     for item in items:

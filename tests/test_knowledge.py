@@ -27,9 +27,10 @@ OF_LINKS = {"Link", "WhereLinks"}
 """The calls whose arguments ``kind`` and ``kinds`` name kinds of links."""
 
 HOMONYMS = {
-    ("graph", "uses"), ("model", "uses"), ("english", "first"), ("english", "secret"), ("tuning", "policies"),
+    ("graph", "uses"), ("model", "uses"), ("english", "first"), ("english", "secret"), ("english", "named"),
+    ("tuning", "policies"),
 }  # fmt: skip
-"""Words that a room means otherwise: the relation «uses», the ordinal, a cue of passwords, the group of settings."""
+"""Words that a room means otherwise: the relation «uses», the ordinal, cues of passwords and names, settings."""
 
 Constants = dict[str, tuple[str, str]]
 """By name, the module that defines a string constant, and its value."""

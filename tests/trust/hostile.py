@@ -77,6 +77,7 @@ VALUES: Mapping[str, Any] = {
 GOOD: Mapping[str, Any] = {
     "a": "Ann",
     "absorb": "Ann",
+    "action": "remember",
     "b": "Bergen",
     "capsule": "# Identity\n",
     "citation": "ep:none",
@@ -95,6 +96,7 @@ GOOD: Mapping[str, Any] = {
     "merge": "none",
     "name": "planner",
     "note": "sweet pears",
+    "parts": [],
     "path": "no/such/folder/copy.db",
     "policy": Policy(),
     "query": "ripe pears",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
-from tidal_plugins.errors import Forgotten
+from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.ingestion.forget import forget
 from tidal_plugins.ingestion.remember import remember
 from tidal_plugins.ingestion.tombstones import FORGOTTEN, remove_tombstones
@@ -15,6 +15,7 @@ from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.document import Document
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.note import Note
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.shorthands import read_document, write_document
 
 SOURCES = "sources"
@@ -45,7 +46,7 @@ def put(
     ids: dict[str, None] = {}
     given, before = iter(parts), read(writer, scope, source) or Document(source, None, (), (), now)
     try:
-        while some := [replace(note, source=source) for note in islice(given, PARTS)]:
+        while some := [_part(note, source) for note in islice(given, PARTS)]:
             ids |= dict.fromkeys(_remembered(writer, scope, some, now))
             if len(some) == PARTS:  # there may be more
                 so_far = tuple(dict.fromkeys([*before.parts, *ids]))
@@ -61,6 +62,12 @@ def put(
         made = Document(source, digest, tuple(ids), tuple(gone), now)
         _write(writer, scope, made)
     return made
+
+
+def _part(note: Note, source: str) -> Note:
+    if not isinstance(note, Note):
+        raise InvalidInput(f"the parts of a document are Notes, got {shown(note)}")
+    return replace(note, source=source)
 
 
 def _write(writer: Writer, scope: Scope, document: Document) -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from os import PathLike
 from typing import Any
 
-from tidal_plugins.errors import Conflict, InvalidInput
+from tidal_plugins.errors import Conflict, InvalidInput, StorageError
 from tidal_plugins.ingestion.reembed import NEXT
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.maintenance.backups import BACKUP
@@ -17,6 +17,7 @@ from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part
 from tidal_plugins.maintenance.portable import FORMAT, VERSION, LineWriter, to_text
 from tidal_plugins.model.codec import encode
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import ALL_LINKS, META, STORE, Line, Storage
 from tidal_plugins.storage.checks import Listing, Listings
 from tidal_plugins.storage.damage import whole
@@ -48,6 +49,8 @@ def export(storage: Storage, path: str | PathLike[str], *, replace: bool) -> int
             claim(target)
         os.replace(part, target)  # noqa: PTH105
         sync_folder(target)
+    except OSError as error:
+        raise StorageError(f"the memory cannot be exported to {shown(target)}: {error.strerror}") from error
     finally:
         remove_part(part)
     return lines

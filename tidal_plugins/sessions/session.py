@@ -102,9 +102,9 @@ class Session:
         there is one already. Raises ``PolicyViolation`` if the policy refuses it, and ``SessionClosed``.
         """
         check_choice(action, "action", ACTIONS)
-        self._ledger.permit(
-            self._open().id, action, subject and clean(subject, max_chars=MAX_LABEL, name="subject"), self._clock()
-        )
+        nothing = isinstance(subject, str) and not subject
+        named = "" if nothing else clean(subject, max_chars=MAX_LABEL, name="subject")
+        self._ledger.permit(self._open().id, action, named, self._clock())
 
     def snapshot(self) -> SessionSnapshot:
         """Return everything that the session holds now."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -78,6 +79,14 @@ def test_nothing_is_acknowledged_into_a_file_that_is_not_at_its_path(
         memory.recall("boiler")
     with pytest.raises(FileReplaced):
         memory.forget("anything")
+
+
+def test_a_log_that_another_began_anew_is_not_taken_for_a_fault_of_the_disk(memory: TidalMemory, path: Path) -> None:
+    with pytest.raises(FileReplaced), memory._services.storage.snapshot():
+        delete_log(path)
+        with closing(apsw.Connection(str(path))) as other:
+            other.execute("CREATE TABLE anything (text)")
+        memory.entries.list()
 
 
 def test_no_empty_file_is_made_where_one_was_deleted(memory: TidalMemory, path: Path) -> None:

@@ -192,6 +192,9 @@ class Connections(Statements):
             with translated(self.path):
                 connection.execute("BEGIN")
             yield
+        except StorageError:
+            self._check_file(connection)  # reading fails in odd ways once another log stands in the place of this one
+            raise
         finally:
             self._roll_back(connection)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidText
-from tidal_plugins.groups.portable import PortableView
+from tidal_plugins.groups.compacting import CompactingView
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
@@ -21,7 +21,6 @@ from tidal_plugins.tracing import traced
 from tidal_plugins.validation import check_flag, iterable
 
 if TYPE_CHECKING:
-    from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.model.episode import Episode
     from tidal_plugins.model.exchange import Exchange, Message, ToolCall
@@ -32,14 +31,12 @@ if TYPE_CHECKING:
     from tidal_plugins.protocols import (
         ClaimExtractor,
         CoverageAssessor,
-        CurrentFiles,
         Embedder,
         EmotionEstimator,
         GraphExtractor,
         Redactor,
         Reranker,
         Summariser,
-        TokenCounter,
     )
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
@@ -48,7 +45,7 @@ if TYPE_CHECKING:
     from tidal_plugins.storage.sqlite.encryption import Key
 
 
-class TidalMemory(PortableView):
+class TidalMemory(CompactingView):
     """An agent's memory, in one SQLite file or another engine. Scopes but its own are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
@@ -96,24 +93,14 @@ class TidalMemory(PortableView):
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        from tidal_plugins.services import build_services
+        from tidal_plugins.opening import open_services
+        from tidal_plugins.plugs import Plugs
         from tidal_plugins.settings import Settings
 
         check_scope(scope)  # before a file is made
-        build = partial(
-            build_services,
-            embedder=embedder,
-            emotion=emotion,
-            summariser=summariser,
-            claim_extractor=claim_extractor,
-            graph_extractor=graph_extractor,
-            reranker=reranker,
-            redactor=redactor,
-            assessor=assessor,
-            peers=peers,
-            settings=Settings() if settings is None else settings,
-            clock=clock,
-        )
+        plugs = Plugs(embedder, emotion, summariser, claim_extractor, graph_extractor, reranker, redactor, assessor)
+        settings = Settings() if settings is None else settings
+        build = partial(open_services, plugs=plugs, peers=peers, settings=settings, clock=clock)
         super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
         self._rebuild = partial(build, None, key=None, read_only=False)
         self._services.writer.later.resume(self.scope)
@@ -287,24 +274,6 @@ class TidalMemory(PortableView):
     def get(self, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         return self._services.entry(self.scope, id)
-
-    def compactor(
-        self,
-        *,
-        max_tokens: int | None = None,
-        max_bytes: int | None = None,
-        summariser: Summariser | None = None,
-        counter: TokenCounter | None = None,
-        files: CurrentFiles | None = None,
-        nested: bool = False,
-    ) -> Compactor:
-        """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
-
-        ``summariser`` writes the summaries (default: extracts), ``counter`` counts tokens (default: about), and
-        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them). In a ``nested`` run, such
-        as a subagent's, questions are recorded as an agent's.
-        """
-        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files, nested)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)

@@ -2,69 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import inf
 from os import PathLike
-from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.affect.default import DefaultEmotion, check_estimator
+from tidal_plugins.affect.default import check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
-from tidal_plugins.embedding.identity import StoreEmbedder
-from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
-from tidal_plugins.graph.indexing.later import GraphLater
 from tidal_plugins.ingestion.associate import Coactivation
 from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.later import Later
-from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
-from tidal_plugins.ingestion.scrub import scrub
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.plugs import Plugs
 from tidal_plugins.protocols import (
-    ClaimExtractor,
-    CoverageAssessor,
-    CurrentFiles,
     Embedder,
-    EmotionEstimator,
-    GraphExtractor,
-    Redactor,
-    Reranker,
-    Summariser,
-    TokenCounter,
     check_embedder,
-    check_protocol,
 )
-from tidal_plugins.retrieval.boost import Boosts
-from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
+from tidal_plugins.retrieval.federation import Federation
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.damage import noticed, whole
-from tidal_plugins.storage.open import check_writable, open_storage, path_of
-from tidal_plugins.storage.salt import salt, secret
+from tidal_plugins.storage.open import check_writable
+from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import check_flag, check_int, check_number, label
+from tidal_plugins.validation import check_number, label
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.dossiers.dossier import Dossiers
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.graph import KnowledgeGraph
@@ -97,9 +77,7 @@ class Services:
     background: Background
     supersessions: SupersessionFinder
     coactivation: Coactivation
-    summariser: Summariser | None
-    extractor: GraphExtractor | None
-    assessor: CoverageAssessor | None
+    plugs: Plugs
     path: str
     clock: Callable[[], datetime]
     upkeep: list[Maintenance] = field(default_factory=list)
@@ -121,7 +99,7 @@ class Services:
             return ask(request)
         from tidal_plugins.retrieval.hops import over_hops
 
-        return over_hops(ask, request, self.assessor, self.settings)
+        return over_hops(ask, request, self.plugs.assessor, self.settings)
 
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
@@ -189,35 +167,6 @@ class Services:
 
         return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
 
-    def compactor(
-        self,
-        scope: Scope,
-        max_tokens: int | None,
-        max_bytes: int | None,
-        summariser: Summariser | None,
-        counter: TokenCounter | None,
-        files: CurrentFiles | None,
-        nested: bool,
-    ) -> Compactor:
-        """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
-        from tidal_plugins.compaction.compactor import Compactor
-        from tidal_plugins.compaction.recorded import Recorder
-        from tidal_plugins.model.compaction import Size
-        from tidal_plugins.summarising.sizes import ApproximateCounter
-
-        settings = self.settings.compaction
-        tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
-        size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
-        return Compactor(
-            Recorder(self.writer, self.affect, scope, nested),
-            self.preparations,
-            Size(tokens, size),
-            check_protocol(summariser, Summariser, "a summariser has a method summarise"),
-            check_protocol(counter, TokenCounter, "a counter has a method count") or ApproximateCounter(),
-            self.now,
-            check_protocol(files, CurrentFiles, "files has a root and a method read, such as DiskFiles(folder)"),
-        )
-
     def ledger(self, scope: Scope) -> Ledger:
         return Ledger(
             self.storage,
@@ -230,7 +179,7 @@ class Services:
     def dossiers(self, scope: Scope) -> Dossiers:
         from tidal_plugins.dossiers.dossier import Dossiers
 
-        return Dossiers(self.writer, self.recaller, scope, self.summariser)
+        return Dossiers(self.writer, self.recaller, scope, self.plugs.summariser)
 
     @whole()
     def entry(self, scope: Scope, id: str) -> Entry:
@@ -308,7 +257,12 @@ class Services:
             worker=self.background,
             episodes=self.episodes(scope),
             reader=EpisodeReader(
-                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id, frames
+                self.plugs.graph_extractor,
+                settings.max_chars,
+                timeout,
+                lambda: self.background.stopped,
+                message_entry_id,
+                frames,
             ),
             entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
         )
@@ -338,7 +292,7 @@ class Services:
             return Retainer(self.writer, scope).run(now, dry_run=False)
 
         refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
-        return Consolidator(self.writer, scope, self.summariser, refresh, index, expire if rules else None)
+        return Consolidator(self.writer, scope, self.plugs.summariser, refresh, index, expire if rules else None)
 
     def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
         """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
@@ -362,86 +316,3 @@ class Services:
                 "peer; ask the memory that made it"
             )
         return NotFound(f"no entry or episode {shown(id)} in scope {shown(scope)}")
-
-
-def build_services(
-    path: str | PathLike[str] | None,
-    *,
-    storage: Storage | None,
-    key: Key | None,
-    read_only: bool,
-    embedder: Embedder | None,
-    emotion: EmotionEstimator | EllipsisType | None,
-    summariser: Summariser | None,
-    claim_extractor: ClaimExtractor | None,
-    graph_extractor: GraphExtractor | None,
-    reranker: Reranker | None,
-    redactor: Redactor | None,
-    assessor: CoverageAssessor | None,
-    peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
-    settings: Settings,
-    clock: Callable[[], datetime],
-) -> Services:
-    """Open a store. Raises ``InvalidInput`` for an argument that does not fit, and ``StorageError``."""
-    tuning = Tuning.of(settings)
-    others = checked_peers(peers)
-    writes = check_protocol(summariser, Summariser, "a summariser has a method summarise")
-    judges = check_protocol(reranker, Reranker, "a reranker has a method rerank")
-    assesses = check_protocol(assessor, CoverageAssessor, "an assessor has a method assess")
-    finds, action = check_protocol(redactor, Redactor, "a redactor has a method find"), tuning.secrets.stored
-    if finds and action == "keep":
-        raise InvalidInput("a redactor of your own replaces what it finds: give secrets={'stored': 'mask'} or 'refuse'")
-    claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
-    graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
-    embedder = OnnxEmbedder() if embedder is None else embedder
-    check_embedder(embedder)
-    if emotion is not ...:
-        check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
-    check_estimator(emotion, embedder)
-    if not callable(clock):
-        raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
-    storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
-
-    def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
-        return later.run(scope, proceed)
-
-    bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
-    estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
-    threaded = tuning.graph.background and not read_only
-    background = Background(run, tuning.graph.quiet, threaded=threaded)
-
-    def let_stand_alone(scope: Scope, ids: Collection[str]) -> None:
-        from tidal_plugins.ingestion.repeats import stand_alone
-
-        stand_alone(writer, scope, ids)
-
-    finder = SupersessionFinder(storage, tuning.supersession, background.step, let_stand_alone)
-    graph_step = GraphLater(storage, lambda scope: services.graph_indexer(scope), indexes)
-    unindexed = Unindexed(lambda: writer)
-    coactivation = Coactivation(lambda: writer, background.step)
-    later = Later(storage, background, [unindexed, coactivation, finder, graph_step])
-    own = secret(storage)
-    writer = Writer(storage, bound, tuning, own, later, Redaction(finds or DefaultRedactor(), action, own), claims)
-    recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
-    services = Services(
-        storage=storage,
-        writer=writer,
-        unindexed=unindexed,
-        recaller=recaller,
-        reader=federation(recaller, others, writer.forgotten) if others else recaller,
-        affect=AffectLoop(storage, estimator, tuning.affect),
-        settings=tuning,
-        preparations=Preparations(),
-        background=background,
-        supersessions=finder,
-        coactivation=coactivation,
-        summariser=writes,
-        extractor=graph,
-        assessor=assesses,
-        path=path_of(storage),
-        clock=clock,
-    )
-    salt(storage)  # a new store gets its salt before anything is written
-    if not read_only:
-        scrub(storage)  # a forgetting may have been interrupted
-    return services

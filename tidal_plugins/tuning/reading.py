@@ -1,0 +1,180 @@
+"""Weights and bounds of the read path: recall, hops, whisper, associations and signals."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from tidal_plugins.settings import Group, HopSettings, RecallSettings, SignalSettings, WhisperSettings
+
+
+class RecallTuning(RecallSettings):
+    """[Tidal §2.3, §3.2], [Anamnesis]."""
+
+    pool: int = Field(100, gt=0, le=4000)
+    """Candidates from each channel, at least; twice the limit where that is more."""
+    shortlist: int = Field(40, gt=0, le=8000)
+    """Of those, how many are ranked in full, at least; four times the limit where that is more. All of them bring
+    nothing more on the development conversations (recall@10 74.9 against 75.0), and cost 2 ms."""
+    rrf: int = Field(60, gt=0)
+    """Constant of reciprocal rank fusion, in the profile ``attention``."""
+    keywords: float = Field(0.35, ge=0)
+    """Weight of keyword strength against cosine; between .3 and .7 conversations and chats do nearly alike."""
+    brevity: float = Field(30.0, gt=0)
+    """Words up to which a passage counts as short: the length of a spoken turn."""
+    speaker: float = Field(0.3, ge=0)
+    """Added where the query names the speaker: 6 nats of the embedder's scale (.05 each), since nearly all that is
+    asked about a person was said by that person."""
+    passages: float = Field(0.03, ge=0)
+    """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum. A plan that
+    people come back to is long, too: with .07 turns that go on lose a point of recall@10."""
+    assistant: float = Field(0.05, ge=0)
+    """Taken off an assistant's answer: users come back mostly to what they said themselves."""
+    thread: float = Field(0.25, ge=0, lt=1)
+    """Share of the way that an entry is raised to the best of its thread: a conversation is about something. The order
+    within it stays, and where there are no threads nothing changes."""
+    neighbours: float = Field(0.15, ge=0)
+    """Share of what a neighbour is nearer than an ordinary candidate that it lends; half of it at two places."""
+    answer: float = Field(3.0, ge=0)
+    """Factor by which a question lends more to the turn right after it, which holds its answer."""
+    turn: float = Field(20.0, gt=0)
+    """Analysed words, without stop words, up to which a turn leans on its neighbours; a longer one does in proportion
+    less, and lends less, by the root of that. Without that limit chats of long messages lose 15 points of recall@5."""
+    time_mention: float = Field(0.05, ge=0)
+    """Added for a turn that says when something was, taken off a short one that asks: one nat. Who tells of an event
+    says when it was; a question asks for what the next turn tells."""
+    reach: int = Field(20, ge=2, le=1000)
+    """How far down what is near is looked at more closely: the best so many candidates bring their neighbours along, so
+    many from a time that the query speaks of take part, and of so many the first must stand out to be whispered."""
+    time: float = Field(0.2, ge=0)
+    """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
+    of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""
+    recency: float = Field(0.3, ge=0)
+    """Power of an entry's age in days by which a score falls, where the turn goes on with something begun earlier and
+    does more than ask. Such a turn says little of what it needs, which is mostly what was done last. Questions never
+    pay: what they ask for is as often old."""
+    slack: float = Field(3.0, ge=0.001, le=36_500)
+    """Days outside that time over which this falls to 1/e: what happens is told days later."""
+    event: float = Field(0.5, ge=0)
+    """Nearness, cosine and keywords, from which on the nearest memory is the event of «before the move»: well above the
+    .3 that unrelated texts have."""
+    sharpness: float = Field(5.0, gt=0)
+    """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
+    importance: float = Field(0.5, ge=0, le=1)
+    """Share of the importance factor that counts: half measures best or as good on every kind of conversation."""
+    lasting: float = Field(1.65, ge=1)
+    """Factor of the score of what a person said for good, such as an allergy, if the turn asks: as much as a tenth of
+    cosine. Among 2,000 turns of chatter it brings an allergy to walnuts from place 10 to 3 for «can I eat this
+    brownie?», and from 2 to 1 for «what must I not eat?». The development stories have 16 of 18 and 8 of 10 as without.
+    """
+    decay: float = Field(0.05, ge=0, le=1)
+    """Share of an entry's strength that counts (λ); undamped, every month-old memory would sink below fresh ones."""
+    alpha_calm: float = Field(0.7, ge=0, le=1)
+    """Share of meaning against feeling, α, while calm; ``balanced`` scales its ``feeling`` with 1 − α."""
+    alpha_stirred: float = Field(0.3, ge=0, le=1)
+    """The same above the affect threshold."""
+    feeling: float = Field(0.4, ge=0)
+    """Worth of full likeness of feeling in the profile ``balanced``, in cosine, times 1 − α: it decides between
+    memories that are about equally near, and cannot lift one that has nothing to do with the turn."""
+    emotion: float = Field(0.3, ge=0, le=1)
+    """Weight of the emotion vectors' cosine in the profile ``attention``, in relevance."""
+    likeness: float = Field(0.1, ge=0)
+    """Worth of full likeness of emotions in the profile ``balanced``, in cosine. Added to relevance instead, it
+    lifted memories that have little to do with the turn."""
+
+
+class HopTuning(HopSettings):
+    """Recall over several hops."""
+
+    leads: int = Field(1, gt=0, le=20)
+    """Queries of each later hop that bring something new, the most telling ones. Each is a recall of its own: with one,
+    two hops take about twice as long as one, with two more than three times."""
+    queries: int = Field(4, ge=0, le=100)
+    """Queries of all later hops together."""
+    read: int = Field(5, gt=0, le=100)
+    """Hits of the first hop, the best ones, that are read for what leads further; and of each later query."""
+    least: float = Field(0.1, ge=0, le=1)
+    """Share of its query's best score that a hit of a later hop needs: what is far below came for want of better."""
+    appended: int = Field(5, ge=0, le=100)
+    """Hits beyond the limit that later hops append."""
+
+
+class WhisperTuning(WhisperSettings):
+    """[Tidal §2.3]."""
+
+    plain: float = Field(0.7, ge=0, le=1)
+    """Share of the thresholds that counts in the profiles ``tidal`` and ``attention``. They score no context, so that
+    their answers stand out less. In full, ``tidal`` shows the evidence of 36 % of the domains' questions and is silent
+    on 67 %; with half of them it shows 80 % and is silent on 32 %."""
+    statement_words: int = Field(9, ge=1)
+    """Words from which on a turn that only tells needs ``statement_threshold``. A shorter one mostly names something
+    and says little of it: so do all remarks of the development stories that call for a memory and get it."""
+    statement_most: int = Field(50, ge=1)
+    """Words up to which it does. A longer one mostly reports on a project: without this limit three of 76 answers on
+    RealMem are lost."""
+    alike: float = Field(0.9, ge=0)
+    """Cosine of two memories from which on they say nearly the same: they are no rivals, and no third one of a kind
+    surfaces. On the development conversations no answer is lost by it; from .8 down answers are taken for repetitions
+    and the threshold tells less. Above 1 nothing is alike."""
+    keywords: float = Field(0.25, ge=0)
+    """Added to the margin of the first memory for the query's rare words in the memories to show, by the one that has
+    most of them."""
+    topic: float = Field(0.25, ge=0)
+    """Added to it for the mean cosine of all these: whether the memory holds anything about the topic."""
+
+    candidates: int = Field(8, ge=1, le=100)
+    """Hits among which the lines of a whisper are chosen."""
+    unit_meaning: float = Field(1.0, ge=0)
+    """Weight of a unit's cosine with the turn, beside the share of the turn's rare words that it has."""
+    unit_pool: int = Field(8, ge=0)
+    """Units that are embedded for one whisper, those with most of these words."""
+    unit_question: float = Field(0.3, ge=0)
+    """Taken off a unit that asks."""
+
+    def share(self, profile: str) -> float:
+        """Return the share of the thresholds that counts in a profile."""
+        return 1.0 if profile == "balanced" else self.plain
+
+    def least(self, only_tells: bool, words: int) -> float:
+        """Return the chance below which nothing surfaces for a turn of so many words, before that share."""
+        strict = self.threshold and only_tells and self.statement_words <= words <= self.statement_most
+        return max(self.threshold, self.statement_threshold) if strict else self.threshold
+
+
+class AssociationTuning(Group):
+    """[Capsule]."""
+
+    new: float = Field(1.0, gt=0)
+    """Weight of an edge when two entries first come up together."""
+    step: float = Field(1.0, ge=0)
+    """Added each time they do so again."""
+    cap: float = Field(10.0, gt=0)
+    daily: float = Field(0.95, gt=0, le=1)
+    """Share of its weight that an edge keeps per day."""
+    floor: float = Field(0.01, gt=0)
+    """Weight below which an edge is pruned."""
+    context: int = Field(32, ge=2, le=500)
+    """Entries of one context that are linked, the strongest: 32 are 496 pairs."""
+    threshold: float = Field(0.15, ge=0, le=1)
+    """Activation below which spreading stops: one new edge passes .5, two .25, three .125."""
+    depth: int = Field(2, ge=0)
+    """Hops that activation spreads."""
+    limit: int = Field(20, ge=0, le=1000)
+    """Entries that spreading returns."""
+
+
+class SignalTuning(SignalSettings):
+    """[tidalDB]."""
+
+    hint: float = Field(0.3, ge=0)
+    """Gain in its session of an entry that has all keywords of an annotation, on a relevance of at most 1."""
+    reward: float = Field(0.2, ge=0)
+    """Largest gain of an entry for rewards in its session."""
+    shared: float = Field(0.2, ge=0)
+    """Largest change of an entry by signals outside a session."""
+    joined: int = Field(10, ge=0, le=200)
+    """Entries, the most rewarded ones, that take part in a recall of their session which did not find them."""
+    faded: float = Field(0.001, gt=0)
+    """Score below which a signal counts for nothing: it is worth 0.0002 then."""
+    max_weight: float = Field(1_000.0, gt=0)
+    """Weight that one signal may have."""
+    annotation_chars: int = Field(500, gt=0)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 import typer
 
@@ -62,6 +63,17 @@ def reported() -> Iterator[None]:
         raise typer.Exit(Exit.DONE) from None
     except OSError as error:
         raise _end(f"{error.filename or 'the system'}: {error.strerror or error}", Exit.REFUSED) from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[None]:
+    """Say how to replace a file that is there already, in words of the command line."""
+    from tidal_plugins import Conflict
+
+    try:
+        yield
+    except Conflict:
+        raise Failed(f"there is a file at {path} already: name another one, or give --replace") from None
 
 
 def _end(message: str, code: Exit) -> typer.Exit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,16 +73,18 @@ class Run:
         """Show on standard error that something takes a while."""
         from rich.console import Console
 
-        with Console(stderr=True).status(what):
+        screen = Console(stderr=True)
+        with screen.status(what) if screen.is_terminal else nullcontext():
             yield
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Any]:
-        """Show a progress bar on standard error; the block calls ``bar(done, total)``."""
+        """Show a progress bar if standard error is a terminal; the block calls ``bar(done, total)``."""
         from rich.console import Console
         from rich.progress import Progress
 
-        with Progress(console=Console(stderr=True), transient=True) as bars:
+        screen = Console(stderr=True)
+        with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bars:
             task = bars.add_task(what, total=None)
 
             def bar(done: int, total: int | None = None, text: str = what) -> None:

@@ -10,9 +10,11 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class CommandLine(BaseSettings):
-    """The settings that every command has. An option that is given comes before its variable."""
+    """The settings that every command has. An option that is given comes before its variable.
 
-    model_config = SettingsConfigDict(env_prefix="TIDAL_", frozen=True, extra="ignore")
+    A variable that is set to nothing counts as one that is not set."""
+
+    model_config = SettingsConfigDict(env_prefix="TIDAL_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     db: Path = Path("tidal.db")
     """The file of the memory (``TIDAL_DB``)."""

@@ -174,6 +174,37 @@ def test_forget_by_id_source_and_query(tidal: Tidal) -> None:
     assert "repairs clocks" not in tidal("history", "--full").out
 
 
+def test_a_dry_run_of_a_source_without_memories_finds_nothing(tidal: Tidal, told: Path) -> None:
+    ran = tidal("forget", "--source", "never-read.md", "--dry-run")
+    assert (ran.code, ran.out) == (3, "")
+    assert "nothing is stored that fits" in ran.err
+
+
+@pytest.mark.parametrize("name", ["backup", "export"])
+def test_a_file_that_is_there_is_kept_and_the_option_is_named(
+    tidal: Tidal, told: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "copy").write_text("my own words, far from any memory")
+    ran = tidal(name, "copy")
+    assert ran.code == 1
+    assert "--replace" in ran.err
+    assert (tmp_path / "copy").read_text() == "my own words, far from any memory"
+    assert tidal(name, "copy", "--replace").code == 0
+
+
+def test_a_variable_that_is_set_to_nothing_is_not_set(
+    tidal: Tidal, told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("TIDAL_DB", "TIDAL_SCOPE"):
+        monkeypatch.setenv(variable, "")
+    assert tidal("recall", "clocks in Porto").code == 0
+
+
+def test_no_bar_is_drawn_where_there_is_no_terminal(tidal: Tidal, tmp_path: Path) -> None:
+    (tmp_path / "pump.md").write_text("The pump is primed with two litres of water.")
+    assert tidal("ingest", "pump.md").err == ""
+
+
 @pytest.mark.usefixtures("told")
 def test_a_scope_sees_its_own_memories_alone(tidal: Tidal, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tidal("recall", "clocks", "--scope", "user/7").code == 3

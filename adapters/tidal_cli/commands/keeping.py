@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidal_cli.command import command
-from tidal_cli.errors import Exit
+from tidal_cli.errors import Exit, replacing
 from tidal_cli.session import Run, cut, embedder, local
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def backup(
     """Write a verified copy of the memory.
 
     The copy has all scopes. The memory stays in use meanwhile."""
-    with run.memory(writes=True) as memory:
+    with run.memory(writes=True) as memory, replacing(path):
         made = memory.backup(path, replace=replace)
     rows = ", ".join(f"{count:,} {name}" for name, count in made.rows.items())
     run.show(made, f"{made.path}: {size(made.size)}, as of {local(made.at)} ({rows})")

@@ -9,6 +9,7 @@ import typer
 
 from tidal_cli.command import command
 from tidal_cli.commands.keeping import size
+from tidal_cli.errors import replacing
 from tidal_cli.session import Run
 
 
@@ -27,7 +28,7 @@ def export(
 
     It has all scopes, ids, vectors and tombstones, in clear. The same memory gives the same bytes.
     """
-    with run.memory() as memory:
+    with run.memory() as memory, replacing(path):
         lines = memory.export(path, replace=replace)
     bytes_ = path.stat().st_size
     run.show({"path": path, "lines": lines, "bytes": bytes_}, f"{path}: {lines:,} lines, {size(bytes_)}")

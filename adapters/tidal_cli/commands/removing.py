@@ -43,7 +43,7 @@ def forget(
         raise Failed("say what to forget: ids, --thread, --source or --query", Exit.USAGE)
     with run.memory(writes=not dry_run) as memory:
         found = _chosen(memory, ids or [], thread, source, query, limit)
-        if not found and not source:
+        if not found and (dry_run or not source):
             raise Failed("nothing is stored that fits", Exit.NOTHING)
         lines = [f"{each.id} {each.kind} {local(each.occurred_at)}: {cut(each.text, 100)}" for each in found]
         more = [f"… and {len(found) - LISTED:,} more"] if len(found) > LISTED else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.facts.versions import forget_facts
@@ -26,7 +26,7 @@ from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.base import Record, Volume, Where
 
 
 def forget(
@@ -45,46 +45,28 @@ def forget(
     Unknown ids are passed over; damaged entries go as others do. ``everywhere`` removes what has the same texts in it,
     too, and blanks what tools were given and returned with them.
     """
-    texts = texts_of(writer.storage, scope, ids) if everywhere else Texts()
+    texts = texts_of(writer.storage, scope, ids) if everywhere else None
     while True:
-        volumes = writer.storage.statistics(scope).volumes
-        having, episodes = found(writer.storage, scope, texts) if everywhere else (set(), set())
-        broken = damaged_entries(writer.storage, scope, {*ids, *having})
-        to_delete = _chosen(writer, scope, {*ids, *having, *broken.said})
-        shown = showing(writer, scope, to_delete.values())
-        losing = _blanked(to_delete) | ((episodes | shown | broken.heard) - to_delete.keys())
-        told = read_episodes(writer.storage, scope, losing)
-        blanked = [_blank(writer, episode, {*to_delete, *broken.ids}, texts, shown) for episode in told.values()]
-        to_delete |= {episode.id: to_entry(episode) for episode in blanked if _is_empty(episode)}
-        gone = {*to_delete, *broken.ids}
-        records = writer.records([to_entry(episode) for episode in blanked if episode.id not in gone])
-        repeating = duplicates(writer, scope, gone)
-        promoted = writer.records(list(writer.storage.get(scope, repeating).values()))
+        plan = _planned(writer, scope, ids, texts)
         with writer.storage.transaction():
-            if _chosen(writer, scope, ids).keys() - to_delete.keys():
-                continue  # something was recorded into these episodes meanwhile
-            if showing(writer, scope, to_delete.values()) - shown:
-                continue  # or shown in another turn
-            if told != read_episodes(writer.storage, scope, told) or repeating != duplicates(writer, scope, gone):
-                continue  # or said again
-            if everywhere and volumes != writer.storage.statistics(scope).volumes:
-                continue  # or anything was written in which the texts may stand
-            _leave_tombstones(writer, scope, to_delete.values(), now)
-            add_tombstones(writer.storage, scope, broken.ids, now)
-            promote(writer, scope, gone, promoted, now)
-            facts = forget_facts(writer.storage, scope, to_delete.values(), ids, source, texts.are_in)
-            if gone or facts:
+            if _is_outdated(writer, scope, ids, plan, texts):
+                continue
+            _leave_tombstones(writer, scope, plan.to_delete.values(), now)
+            add_tombstones(writer.storage, scope, plan.broken, now)
+            promote(writer, scope, plan.gone, plan.promoted, now)
+            are_in = (texts or Texts()).are_in
+            facts = forget_facts(writer.storage, scope, plan.to_delete.values(), ids, source, are_in)
+            if plan.gone or facts:
                 mark_unscrubbed(writer.storage)
-            derived = writer.later.forget(scope, to_delete.values(), told.keys() - gone, now)
-            writer.storage.erase(scope, list(gone))
-            writer.put(scope, records, replace=True)
-            ended = facts.difference(gone, writer.storage.summaries(scope, facts))
+            derived = writer.later.forget(scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
+            writer.storage.erase(scope, list(plan.gone))
+            writer.put(scope, plan.records, replace=True)
+            ended = facts.difference(plan.gone, writer.storage.summaries(scope, facts))
             add_tombstones(writer.storage, scope, ended, now)
-            emptied = purge(writer.storage, scope, {*gone, *told, *facts, *derived}, now)
-        kinds = Counter(entry.kind for entry in to_delete.values()) + Counter(damaged=len(gone) - len(to_delete))
-        shelves = kinds + Counter(fact=len(facts - gone), graph=len(derived)) + Counter(emptied)
-        ids, stay = sorted(facts | gone), sorted(told.keys() - gone)
-        return Receipt(len(ids), dict(shelves), tuple(ids), tuple(stay), scrub(writer.storage))
+            emptied = purge(writer.storage, scope, {*plan.gone, *plan.told, *facts, *derived}, now)
+        shelves = plan.kinds + Counter(fact=len(facts - plan.gone), graph=len(derived)) + Counter(emptied)
+        removed, stay = sorted(facts | plan.gone), sorted(plan.told.keys() - plan.gone)
+        return Receipt(len(removed), dict(shelves), tuple(removed), tuple(stay), scrub(writer.storage))
 
 
 def erase_scope(writer: Writer, scope: Scope, *, below: bool) -> Receipt:
@@ -100,6 +82,73 @@ def erase_scope(writer: Writer, scope: Scope, *, below: bool) -> Receipt:
         mark_unscrubbed(writer.storage)
     shelves = +shelves
     return Receipt(shelves.total(), dict(shelves), remains=scrub(writer.storage))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Describes what a call forgets, as read before its transaction.
+
+    Attributes:
+        volumes: the entries and characters of the scope by kind and channel.
+        broken: the ids of damaged entries to delete.
+        to_delete: the other entries to delete, by id.
+        shown: the ids of episodes in which an entry to delete was shown.
+        told: the episodes that lose a part, by id, as they stand.
+        records: the episodes that lose a part and stay, without it.
+        repeating: the ids of entries that say again what an entry to delete says.
+        promoted: the records of those entries.
+    """
+
+    volumes: Mapping[tuple[str, str], Volume]
+    broken: Collection[str]
+    to_delete: Mapping[str, Entry]
+    shown: set[str]
+    told: Mapping[str, Episode]
+    records: list[Record]
+    repeating: Collection[str]
+    promoted: list[Record]
+
+    @property
+    def gone(self) -> set[str]:
+        """Return the ids of everything to delete."""
+        return {*self.to_delete, *self.broken}
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """Count what is to be deleted by kind."""
+        damaged = Counter(damaged=len(self.gone) - len(self.to_delete))
+        return Counter(entry.kind for entry in self.to_delete.values()) + damaged
+
+
+def _planned(writer: Writer, scope: Scope, ids: Collection[str], texts: Texts | None) -> _Plan:
+    """Read what goes with ``ids`` and, with ``texts``, what has one of them in it."""
+    volumes = writer.storage.statistics(scope).volumes
+    having, episodes = (set(), set()) if texts is None else found(writer.storage, scope, texts)
+    broken = damaged_entries(writer.storage, scope, {*ids, *having})
+    to_delete = _chosen(writer, scope, {*ids, *having, *broken.said})
+    shown = showing(writer, scope, to_delete.values())
+    losing = _blanked(to_delete) | ((episodes | shown | broken.heard) - to_delete.keys())
+    told = read_episodes(writer.storage, scope, losing)
+    lost = {*to_delete, *broken.ids}
+    blanked = [_blank(writer, episode, lost, texts or Texts(), shown) for episode in told.values()]
+    to_delete |= {episode.id: to_entry(episode) for episode in blanked if _is_empty(episode)}
+    gone = {*to_delete, *broken.ids}
+    records = writer.records([to_entry(episode) for episode in blanked if episode.id not in gone])
+    repeating = duplicates(writer, scope, gone)
+    promoted = writer.records(list(writer.storage.get(scope, repeating).values()))
+    return _Plan(volumes, broken.ids, to_delete, shown, told, records, repeating, promoted)
+
+
+def _is_outdated(writer: Writer, scope: Scope, ids: Collection[str], plan: _Plan, texts: Texts | None) -> bool:
+    """Return whether something was written since the plan was made that it would miss."""
+    storage = writer.storage
+    return bool(
+        _chosen(writer, scope, ids).keys() - plan.to_delete.keys()  # recorded into these episodes
+        or showing(writer, scope, plan.to_delete.values()) - plan.shown  # shown in another turn
+        or plan.told != read_episodes(storage, scope, plan.told)
+        or plan.repeating != duplicates(writer, scope, plan.gone)  # said again
+        or (texts is not None and plan.volumes != storage.statistics(scope).volumes)  # anything that may have them
+    )
 
 
 def _chosen(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:

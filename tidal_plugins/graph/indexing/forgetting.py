@@ -15,9 +15,6 @@ from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 
-Voice = tuple[str, int | None]
-"""An episode and the position of one of its messages."""
-
 
 def forget_knowledge(
     storage: Storage, scope: Scope, to_delete: Iterable[Entry], functional: Collection[str], now: datetime

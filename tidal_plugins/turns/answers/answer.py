@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -34,7 +35,7 @@ MAX_NAME = 200
 NOTHING_FOUND = "Nothing found."
 
 
-class Result(BaseModel):
+class Result(BaseModel, ABC):
     """One result. Its texts are one line each, and cannot pass for a mark or a citation."""
 
     model_config = ConfigDict(frozen=True)
@@ -43,9 +44,9 @@ class Result(BaseModel):
     """Whether ``line`` is a whole text between marks of its own, instead of a line in a frame."""
 
     @property
+    @abstractmethod
     def line(self) -> str:
         """Return the result in words."""
-        raise NotImplementedError
 
 
 R = TypeVar("R", bound=Result)

@@ -103,12 +103,15 @@ class StoreEmbedder:
         """Return a query's vector, made anew if the open snapshot sees a store that was re-embedded since."""
         return vector if vector.embedder is self.reader() else self.embed_queries([text])[0]
 
-    def embed_passages(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+    def embed_passages(self, texts: Sequence[str], *, checked: bool = True) -> tuple[NDArray[np.float32], int]:
         """Return a unit row for each text, to be stored, and the :meth:`version` for which the rows are.
 
-        A store without an identity gets that of this embedder. Raises the same as :meth:`embed_queries`.
+        Unless it is ``checked`` that the store still holds the vectors of the embedder that was used last, the caller
+        compares the version in the transaction that stores the rows. A store without an identity gets that of this
+        embedder. Raises the same as :meth:`embed_queries`.
         """
-        choice = self._choice()
+        last = self._last
+        choice = self._choice() if checked or last.version <= 0 or last.given is not self._given else last
         writer, rows = (choice.reader, embed(choice.reader, texts)) if choice.own else _written(choice, texts)
         return rows, choice.version or self._claim(writer)  # only now that it has shown that it works
 

@@ -87,7 +87,7 @@ class Writer:
         """Split and embed entries, all texts in one batch. Takes no lock. Raises ``ReadOnly`` before it embeds."""
         check_writable(self.storage)
         drafts = [draft for entry in entries for draft in self._drafts(entry)]
-        vectors, version = self._embedded([text for _, _, text in drafts])
+        vectors, version = self._embedded([text for _, _, text in drafts], checked=False)  # put compares the version
         # An episode is found by meaning: its words are those of its entries, and would count twice.
         spoken = [[] if entry.kind == EPISODE else terms(text) for entry, _, text in drafts]
         said: dict[str, set[str]] = {entry.id: set() for entry in entries}
@@ -168,8 +168,8 @@ class Writer:
         spans = split(entry.text, max_words=limits.passage_words)
         return [span for span in spans if not is_binary(entry.text[span.start : span.end])] or spans[:1]
 
-    def _embedded(self, texts: Sequence[str]) -> tuple[Iterable[NDArray[np.float32]], int]:
-        return self.embedder.embed_passages(texts) if texts else ((), 0)
+    def _embedded(self, texts: Sequence[str], *, checked: bool = True) -> tuple[Iterable[NDArray[np.float32]], int]:
+        return self.embedder.embed_passages(texts, checked=checked) if texts else ((), 0)
 
     def _renewed(self, record: EmbeddedRecord) -> EmbeddedRecord:
         passages = list(record.passages or ())

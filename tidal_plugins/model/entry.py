@@ -38,6 +38,7 @@ MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
 
 _encode = json.JSONEncoder(default=str).encode  # once: ``json.dumps`` makes an encoder at every such call
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
+_PAIRS = [second + first for first in _ALPHABET for second in _ALPHABET]  # by ten bits, of which the lower come first
 _ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
 _MARK_LENGTH = 2
 _SALT_LENGTH = 13
@@ -154,7 +155,7 @@ def derive_id(scope: Scope, *parts: object) -> str:
     """Return the id that ``parts`` have in ``scope``: 13 characters, 65 bits, the same on every retry."""
     digest = blake2b(_encode([scope, parts]).encode(), digest_size=9).digest()
     number = int.from_bytes(digest)
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_ID_LENGTH))
+    return "".join([_PAIRS[number >> place & 1023] for place in range(0, 5 * _ID_LENGTH, 10)])[:_ID_LENGTH]
 
 
 def salted_id(salt: str, scope: Scope, *parts: object) -> str:

@@ -18,6 +18,8 @@ class Block:
 
     def __init__(self, writes: bool) -> None:
         self.writes = writes
+        self.last: dict[str, int] = {}
+        """The last numbers of rows, by table, that the transaction has given: nobody else gives any meanwhile."""
         self._steps: Callable[[], Generator[None, None, None] | None] = lambda: None
 
     @property

@@ -113,6 +113,16 @@ class Connections(Statements):
         block = self._block
         return block is not None and block.writes
 
+    def next_numbers(self, table: str, last: str, count: int) -> range:
+        """Return numbers for new rows of a table. Call it inside the transaction that stores them.
+
+        ``last`` is SQL for the last number that a row had, which is asked once in a transaction.
+        """
+        given = self._block.last if self._block is not None else {}
+        first = 1 + (given[table] if table in given else int(self.one(last) or 0))
+        given[table] = first + count - 1
+        return range(first, first + count)
+
     def kept(self) -> dict[Hashable, Any] | None:
         """Return what this thread keeps of the state that its open snapshot sees; ``None`` outside of one that has
         read something, and in a transaction.

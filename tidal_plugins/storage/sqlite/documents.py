@@ -23,7 +23,11 @@ _WRITE = """
     ON CONFLICT DO UPDATE SET value = ?4, version = ?5, checksum = ?6
 """
 _THESE = f"scope = ? AND collection = ? AND key IN {IDS}"
-_VERSIONS = f"SELECT key, version FROM documents WHERE {_THESE}"
+_VERSIONS = f"""
+    SELECT key, version, EXISTS (
+        SELECT 1 FROM earlier_documents e WHERE e.scope = d.scope AND e.collection = d.collection AND e.key = d.key
+    ) FROM documents d WHERE {_THESE}
+"""
 _KEEP = f"""
     INSERT INTO earlier_documents SELECT scope, collection, key, version, value, checksum FROM documents WHERE {_THESE}
 """
@@ -84,7 +88,8 @@ class DocumentStore(SQLiteBase, Documents):
         texts = {key: to_json(value) for key, value in values.items()}
         with self.transaction():
             these = (number := self._writable_scope(scope), collection, to_json(list(texts)))
-            known = {key: int(version or 0) for key, version in self._db.rows(_VERSIONS, *these)}
+            rows = self._db.rows(_VERSIONS, *these)
+            known = {key: int(version or 0) for key, version, _ in rows}
             for key in texts if expected is not None else ():
                 version = known.get(key, 0)
                 if expected != version and (expected or self._read("documents", scope, collection, [key])):
@@ -92,12 +97,12 @@ class DocumentStore(SQLiteBase, Documents):
                     raise Conflict(f"{collection}/{key} {reason}")
             if keep > 0:
                 self._db.run(_KEEP, *these)
-            oldest = [(number, collection, key, known[key] - max(keep, 0)) for key in texts if known.get(key)]
-            self._db.run_each(_DROP, oldest)
+            kept = [key for key, _, earlier in rows if known[key] and (earlier or keep > 0)]
+            self._db.run_each(_DROP, [(number, collection, key, known[key] - max(keep, 0)) for key in kept])
             versions = {key: known.get(key, 0) + 1 for key in texts}
             places = (META, COPIES) if (scope, collection) == (STORE, META) else (collection,)
-            rows = [(place, key, text, versions[key]) for place in places for key, text in texts.items()]
-            self._db.run_each(_WRITE, [(number, *row, checksum(scope, *row)) for row in rows])
+            new = [(place, key, text, versions[key]) for place in places for key, text in texts.items()]
+            self._db.run_each(_WRITE, [(number, *row, checksum(scope, *row)) for row in new])
             return versions
 
     def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:

@@ -39,8 +39,7 @@ class LogStore(SQLiteBase, Log):
         rows = [(log, line.key, to_micros(line.at), to_json(line.value)) for line in lines]
         with self.transaction():
             key = self._writable_scope(scope)
-            first = int(self._db.one(LAST_SEQ) or 0) + 1
-            seqs = list(range(first, first + len(rows)))
+            seqs = list(self._db.next_numbers("log", LAST_SEQ, len(rows)))
             numbered = zip(seqs, rows, strict=True)
             self._db.run_each(_APPEND, [(seq, key, *row, checksum(scope, seq, *row)) for seq, row in numbered])
             return seqs

@@ -51,8 +51,8 @@ def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
         return
     rows, vectors, keywords, total = list[Row](), list[Row](), list[Row](), 0
     prefix = mark(scope)
-    first = int(db.one(_LAST_PASSAGE) or 0) + 1
-    for key, (entry, passage, unit) in enumerate(found, first):
+    numbers = db.next_numbers("passages", _LAST_PASSAGE, len(found))
+    for key, (entry, passage, unit) in zip(numbers, found, strict=True):
         words = passage.terms.split()
         place = (passage.start, passage.end, len(words))
         rows.append((key, entry.key, *place, passage_checksum(scope, key, entry.id, *place)))

@@ -1,0 +1,38 @@
+"""Hooks for coding agents: what they are reminded of at a session's start and before each answer, and what is recorded.
+
+``tidal hook`` runs once for each event, reads its JSON on standard input and answers in the agent's format. Whatever
+goes wrong costs the agent nothing: there is no answer then, and a line in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+SETUPS = ("install", "remove", "status")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run ``tidal hook`` with its arguments, and return the exit code."""
+    if arguments and arguments[0] in (*SETUPS, "-h", "--help"):
+        from tidal_hooks.setup import main as set_up
+
+        return set_up(arguments)
+    from tidal_hooks.running import run
+
+    return run(arguments)
+
+
+def end_with(arguments: Sequence[str]) -> NoReturn:
+    """Run ``tidal hook`` and end the process at once: to take down models and modules takes time."""
+    code = main(arguments)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+__all__ = ["end_with", "main", "SETUPS"]

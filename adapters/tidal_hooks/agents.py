@@ -15,8 +15,9 @@ LIMIT = 10
 class Agent:
     """A coding agent. Its settings have an object ``hooks``: for each event a list of groups of commands.
 
-    ``project`` and ``user`` are the files for hooks, of a project and of a user. ``events`` are those that are
-    answered. ``home`` is the variable that replaces the user's ``folder``. ``unit`` is how many of its units of time a second has. ``note`` says what is left to do by hand.
+    ``project`` is the file in a project's root, ``file`` the one in the user's ``folder``, in whose stead a variable
+    ``home`` may name another. ``events`` are those that are answered. ``unit`` is how many of its units of time a
+    second has. ``note`` says what is left to do by hand.
     """
 
     name: str

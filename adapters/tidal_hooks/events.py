@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -57,7 +58,10 @@ def _reminder(event: str, payload: Mapping[str, Any], options: Options, db: Path
     from tidal_hooks.texts import after_compaction, at_start, whispered
     from tidal_plugins import TidalMemory
 
-    memory = TidalMemory(db, read_only=True, embedder=embedder(options.embedder), scope=options.scope)
+    model = embedder(options.embedder)
+    if event == PROMPT and (load := getattr(model, "load", None)):
+        threading.Thread(target=load, daemon=True).start()  # beside the opening; a failure comes again at the whisper
+    memory = TidalMemory(db, read_only=True, embedder=model, scope=options.scope)
     parts = []
     if notes.compacted and (event == PROMPT or payload.get("source") == "compact"):
         parts.append(after_compaction(memory, session))

@@ -46,7 +46,7 @@ class Options:
 
     def memory_of(self, cwd: str | None) -> Path:
         """Return the file of the memory for an agent that works in a folder."""
-        return self.db or root_of(cwd) / FOLDER / "memory.db"
+        return self.db or root_of(cwd) / FOLDER / "tidal.db"
 
 
 _PREFIXED = {"timeout": "hook_timeout", "log": "hook_log"}

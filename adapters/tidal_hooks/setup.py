@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 _PASSED = {
-    "db": (Path, "the file of the memory (default: .tidal/memory.db in the project's root)"),
+    "db": (Path, "the file of the memory (default: .tidal/tidal.db in the project's root)"),
     "scope": (str, "whose memories, such as user/42"),
     "embedder": (str, "minilm, hashing, or the name of a sentence-transformers model"),
     "timeout": (float, "seconds after which a hook gives up (default: 1)"),

@@ -26,7 +26,7 @@ class Agent:
 
     @property
     def db(self) -> Path:
-        return self.project / ".tidal" / "memory.db"
+        return self.project / ".tidal" / "tidal.db"
 
     @property
     def log(self) -> str:

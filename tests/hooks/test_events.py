@@ -75,7 +75,7 @@ def test_a_transcript_that_goes_on_is_recorded_from_where_it_went_on(agent: Agen
     assert first.id == before.id
     assert first.messages[-1].text == "I have added the wick."
     assert second.messages[-1].text == "Colza oil."
-    [notes] = (agent.db.parent / "memory.db-hooks").iterdir()
+    [notes] = (agent.db.parent / "tidal.db-hooks").iterdir()
     assert json.loads(notes.read_text("utf-8"))["mark"]["offset"] > path.stat().st_size // 2
     path.write_text("")  # written anew, as no agent does
     histories.claude_code(path)
@@ -99,7 +99,7 @@ def test_an_agent_that_starts_no_session_after_a_compaction_is_told_at_the_next_
     assert agent.hook("PreCompress", "gm-1", transcript_path=path, trigger="auto") == ""
     [episode] = agent.episodes("gm-1")
     assert f"[{episode.citation}]" in agent.added("BeforeAgent", "gm-1", prompt="Go on, please.")
-    assert agent.hook("BeforeAgent", "gm-1", prompt="Go on, please.") == ""
+    assert agent.hook("BeforeAgent", "gm-1", prompt="thanks!") == ""
 
 
 def test_a_session_starts_with_the_work_and_with_open_contradictions(agent: Agent) -> None:

@@ -64,10 +64,8 @@ def test_a_store_that_is_locked_costs_the_time_that_was_set(agent: Agent, tmp_pa
 
 
 def test_an_input_that_does_not_end_is_given_up(agent: Agent) -> None:
-    process = agent.start("--timeout", "0.5")
-    assert process.wait() == 0
-    assert process.stdin is not None
-    process.stdin.close()
+    with agent.start("--timeout", "0.5") as process:
+        assert process.wait() == 0
     assert "no answer within 0.5 s" in agent.log
 
 
@@ -83,7 +81,7 @@ def test_a_file_that_is_no_memory_is_logged(agent: Agent, tmp_path: Path) -> Non
 def test_notes_that_are_damaged_are_made_anew(agent: Agent, tmp_path: Path) -> None:
     path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
     agent.hook("Stop", "cc-1", transcript_path=path)
-    [notes] = (agent.db.parent / "memory.db-hooks").iterdir()
+    [notes] = (agent.db.parent / "tidal.db-hooks").iterdir()
     for damage in ("", "[]", '{"mark": 3}', "\0"):
         notes.write_text(damage)
         agent.hook("Stop", "cc-1", transcript_path=path)
@@ -132,16 +130,15 @@ def test_a_hook_that_is_killed_has_stored_some_turns_and_the_next_ones_store_the
         for kind in ("user", "assistant")
     ]  # fmt: skip
     path = str(histories.lines(tmp_path / "long.jsonl", events))
-    notes = agent.db.parent / "memory.db-hooks"
+    notes = agent.db.parent / "tidal.db-hooks"
     about = {"hook_event_name": "Stop", "session_id": "long", "cwd": str(agent.project), "transcript_path": path}
-    process = agent.start()
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(about).encode())
-    process.stdin.close()
-    while process.poll() is None and not (notes.exists() and any(notes.glob("*.json"))):
-        pass
-    process.kill()
-    process.wait()
+    with agent.start() as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(about).encode())
+        process.stdin.close()
+        while process.poll() is None and not (notes.exists() and any(notes.glob("*.json"))):
+            pass
+        process.kill()
     assert 0 < len(agent.episodes("long")) <= turns
     agent.hook("Stop", "long", transcript_path=path)
     agent.hook("SessionEnd", "long", transcript_path=path)

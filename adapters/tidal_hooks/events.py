@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ def _reminder(event: str, payload: Mapping[str, Any], options: Options, db: Path
     """Return what memory says at the start of a session or before an answer. The memory is only read."""
     if not db.exists():
         return ""
-    from tidal_hooks.texts import after_compaction, at_start, whispered
+    from tidal_hooks.texts import after_compaction, at_start
     from tidal_plugins import TidalMemory
 
     model = embedder(options.embedder)
@@ -71,7 +70,7 @@ def _reminder(event: str, payload: Mapping[str, Any], options: Options, db: Path
         parts.append(at_start(memory, session))
     prompt = payload.get("prompt")
     if event == PROMPT and isinstance(prompt, str):
-        whisper = whispered(memory, prompt, session, notes.since)
+        whisper = memory.whisper(prompt, exclude=notes.seen)
         parts.append(str(whisper))
         if whisper:
             notes.show(prompt, whisper.ids)
@@ -97,7 +96,7 @@ def _recorded(
     record(memory, Path(path), notes, cwd if isinstance(cwd, str) else None)
     text = ""
     if event == COMPACT:
-        notes.compacted, notes.since = True, datetime.now(UTC).isoformat()
+        notes.compacted, notes.seen = True, []
         notes.save()
         if payload.get("hook_event_name") == "PreCompact" and "turn_id" not in payload:  # Claude Code alone reads it
             text = after_compaction(memory, session)

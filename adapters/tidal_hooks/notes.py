@@ -1,9 +1,10 @@
-"""Notes of a session: how far its transcript is recorded, what surfaced in it, and when it was compacted."""
+"""Notes of a session: how far its transcript is recorded, what surfaced in it, and what the model still sees."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -19,8 +20,8 @@ MAX_SURFACED = 64
 class Notes:
     """The notes of one session, kept in a file beside the memory. Without them all is read again, and nothing twice.
 
-    ``surfaced`` has the ids of the memories that were shown, by the prompt. ``compacted`` says that the context was
-    compacted since the last prompt, ``since`` when.
+    ``surfaced`` has the ids of the memories that were shown, by the prompt. ``seen`` are the episodes of this session
+    that the model has in its context. ``compacted`` says that the context was compacted since the last prompt.
     """
 
     path: Path
@@ -28,7 +29,7 @@ class Notes:
     transcript: str = ""
     surfaced: dict[str, list[str]] = field(default_factory=dict)
     compacted: bool = False
-    since: str | None = None
+    seen: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, db: Path, session: str) -> Notes:
@@ -38,8 +39,8 @@ class Notes:
             known: Any = json.loads(path.read_text("utf-8"))
             surfaced = {str(key): [str(id_) for id_ in ids] for key, ids in known["surfaced"].items()}
             mark = Mark(int(known["mark"]["offset"]), int(known["mark"]["number"]), str(known["mark"]["session"]))
-            since = known["since"] if isinstance(known["since"], str) else None
-            return cls(path, mark, str(known["transcript"]), surfaced, known["compacted"] is True, since)
+            seen = [str(id_) for id_ in known["seen"]]
+            return cls(path, mark, str(known["transcript"]), surfaced, known["compacted"] is True, seen)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return cls(path)
 
@@ -52,6 +53,10 @@ class Notes:
     def shown(self, prompt: str) -> list[str]:
         """Return the ids of what surfaced for a prompt."""
         return self.surfaced.get(_digest(prompt.strip()), [])
+
+    def see(self, ids: Iterable[str]) -> None:
+        """Note that the model has said or been told these episodes."""
+        self.seen = list(dict.fromkeys([*self.seen, *ids]))
 
     def save(self) -> None:
         """Write the notes, whole or not at all."""

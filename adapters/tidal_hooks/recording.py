@@ -37,6 +37,7 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
             at = next((message.at for message in turn.messages if message.at), at)
             exchanges += _exchange(turn, notes, about, at)
         _store(memory, exchanges)
+        notes.see(memory.episodes.id_of(str(each.key), thread=each.thread) for each in exchanges)
         notes.mark = batch[-1].start
         notes.save()
 

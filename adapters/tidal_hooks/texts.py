@@ -1,14 +1,13 @@
-"""What a coding agent reads: the capsule and open conflicts, the whisper, the state of the work after a compaction."""
+"""What a coding agent reads: the capsule and open conflicts, the state of the work after a compaction."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tidal_plugins.model.fence import inert
 
 if TYPE_CHECKING:
-    from tidal_plugins import TidalMemory, Whisper
+    from tidal_plugins import TidalMemory
 
 MAX_CONFLICTS = 5
 """Open conflicts that a session begins with, the newest: each is a question to the user."""
@@ -23,16 +22,6 @@ def at_start(memory: TidalMemory, session: str) -> str:
 
     capsule = capsule_text(memory.capsule.read(thread=session), memory.frames)
     return "\n\n".join(filter(None, [capsule, _conflicts(memory)]))
-
-
-def whispered(memory: TidalMemory, prompt: str, session: str, since: str | None) -> Whisper:
-    """Return the whisper for a prompt, without what was said in this session since it was compacted."""
-    try:
-        after = datetime.fromisoformat(since) if since else None
-    except ValueError:
-        after = None
-    seen = memory.episodes.list(thread=session, since=after)
-    return memory.whisper(prompt, exclude=[episode.id for episode in seen])
 
 
 def after_compaction(memory: TidalMemory, session: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def _reminder(event: str, payload: Mapping[str, Any], options: Options, db: Path
 
     model = embedder(options.embedder)
     if event == PROMPT and (load := getattr(model, "load", None)):
-        threading.Thread(target=load, daemon=True).start()  # beside the opening; a failure comes again at the whisper
+        threading.Thread(target=_tried, args=(load,), daemon=True).start()  # while the memory is opened
     memory = TidalMemory(db, read_only=True, embedder=model, scope=options.scope)
     parts = []
     if notes.compacted and (event == PROMPT or payload.get("source") == "compact"):
@@ -76,6 +77,11 @@ def _reminder(event: str, payload: Mapping[str, Any], options: Options, db: Path
             notes.show(prompt, whisper.ids)
             notes.save()
     return "\n\n".join(filter(None, parts))
+
+
+def _tried(load: Callable[[], object]) -> None:
+    with suppress(Exception):  # the whisper meets it again
+        load()
 
 
 def _recorded(

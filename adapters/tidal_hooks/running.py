@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import threading
@@ -56,7 +57,19 @@ def _answer(options: Options, about: dict[str, str], until: float) -> str:
     if not isinstance(payload, dict):
         raise TypeError("the input is no object of JSON")
     about["event"] = str(payload.get("hook_event_name"))[:40]
+    logging.getLogger().addHandler(_Lines(options.log, about["event"]))
     return answer(payload, options, until)
+
+
+class _Lines(logging.Handler):
+    """Takes what the library warns of into the log of the hooks: standard error belongs to the agent."""
+
+    def __init__(self, path: Path, event: str) -> None:
+        super().__init__(logging.WARNING)
+        self._path, self._event = path, event
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log(self._path, self._event, record.getMessage())
 
 
 def _print(text: str) -> None:
@@ -69,7 +82,7 @@ def _print(text: str) -> None:
 
 
 def log(path: Path, event: str, message: str) -> None:
-    """Add a line to the log: no text of a conversation, and nothing at all if it cannot be written."""
+    """Add a line to the log, or nothing if it cannot be written."""
     line = " ".join(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {message[:500]}".split())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

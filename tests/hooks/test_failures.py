@@ -78,6 +78,17 @@ def test_a_file_that_is_no_memory_is_logged(agent: Agent, tmp_path: Path) -> Non
     assert agent.db.read_text() == "no memory"
 
 
+def test_a_turn_that_cannot_be_stored_is_left_out_and_logged(agent: Agent, tmp_path: Path) -> None:
+    def said(id_: str, text: str) -> dict[str, Any]:
+        return {"type": "user", "uuid": id_, "sessionId": "big", "message": {"role": "user", "content": text}}
+
+    answer = {"type": "assistant", "uuid": "b2", "sessionId": "big", "message": {"content": "That is long."}}
+    values = [said("b1", "clay " * 300_000), answer, said("b3", "Is the blue clay dry?")]
+    agent.hook("Stop", "big", transcript_path=str(histories.lines(tmp_path / "big.jsonl", values)))
+    assert [episode.messages[0].text for episode in agent.episodes("big")] == ["Is the blue clay dry?"]
+    assert "a turn cannot be stored" in agent.log
+
+
 def test_notes_that_are_damaged_are_made_anew(agent: Agent, tmp_path: Path) -> None:
     path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
     agent.hook("Stop", "cc-1", transcript_path=path)

@@ -98,11 +98,14 @@ def _recorded(
     if options.db is None:
         _prepare(db.parent)
     memory = TidalMemory(db, embedder=embedder(options.embedder), scope=options.scope)
+    if event == COMPACT:
+        notes.compacted = True
+        notes.save()  # first, as the time may run out over a long transcript
     cwd = payload.get("cwd")
     record(memory, Path(path), notes, cwd if isinstance(cwd, str) else None)
     text = ""
     if event == COMPACT:
-        notes.compacted, notes.seen = True, []
+        notes.seen = []
         notes.save()
         if payload.get("hook_event_name") == "PreCompact" and "turn_id" not in payload:  # Claude Code alone reads it
             text = after_compaction(memory, session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tidal_histories.tail import Mark
+
+logger = logging.getLogger(__name__)
 
 MAX_SURFACED = 64
 """Prompts of a session whose whispers are noted until their turns are recorded: those of one turn are a few."""
@@ -59,12 +62,15 @@ class Notes:
         self.seen = list(dict.fromkeys([*self.seen, *ids]))
 
     def save(self) -> None:
-        """Write the notes, whole or not at all."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Write the notes, whole or not at all. Where they cannot be written, a hook does without, and says so."""
         known = {name: value for name, value in asdict(self).items() if name != "path"}
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        new.write_text(json.dumps(known), "utf-8")
-        new.replace(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(json.dumps(known), "utf-8")
+            new.replace(self.path)
+        except OSError as error:
+            logger.warning("the notes of the session cannot be written: %s", error)
 
 
 def _digest(text: str) -> str:

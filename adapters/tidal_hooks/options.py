@@ -11,6 +11,9 @@ TIMEOUT = 1.0
 """Seconds after which a hook gives up. Whoever types waits for it before each answer; a second is what is noticed
 without breaking a train of thought."""
 
+LONGEST = 3600.0
+"""Seconds that a hook may be given at most. Agents end theirs far sooner, and a timer takes no endless time."""
+
 FOLDER = ".tidal"
 """Folder of a project's memory, in the project's root."""
 
@@ -42,7 +45,10 @@ class Options:
         db = Path(given["db"]).expanduser() if given.get("db") else None
         scope = tuple(given.get("scope", "default").split("/"))
         log = Path(given["log"]).expanduser() if given.get("log") else log_path()
-        return cls(db, scope, given.get("embedder", "minilm"), float(given.get("timeout", TIMEOUT)), log)
+        timeout = float(given.get("timeout", TIMEOUT))
+        if not 0 < timeout <= LONGEST:
+            raise ValueError(f"a timeout of {timeout:g} s is not between 0 and {LONGEST:g}")
+        return cls(db, scope, given.get("embedder", "minilm"), timeout, log)
 
     def memory_of(self, cwd: str | None) -> Path:
         """Return the file of the memory for an agent that works in a folder."""
@@ -70,7 +76,7 @@ def root_of(cwd: str | None) -> Path:
         if os.environ.get(name):
             return Path(os.environ[name])
     here = Path(cwd or ".").absolute()
-    home = Path.home()
+    home = _home()
     for folder in (here, *here.parents):
         if folder == home:
             break
@@ -82,4 +88,15 @@ def root_of(cwd: str | None) -> Path:
 def log_path() -> Path:
     """Return the file to which hooks write what went wrong, one for all projects."""
     state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "tidal" / "hooks.log"
+    if state:
+        return Path(state) / "tidal" / "hooks.log"
+    home = _home()
+    return home / ".local" / "state" / "tidal" / "hooks.log" if home else Path(os.devnull)
+
+
+def _home() -> Path | None:
+    """Return the home folder, or ``None`` for a user who has none, as in some containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None

@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     """Answer one event on standard output. The exit code is 0 whatever happens: agents take others for a veto."""
     try:
         options = Options.of(arguments)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:  # RuntimeError: ~ for a user without a home
         log(log_path(), "options", str(error))
         return 0
     once, about = threading.Lock(), {"event": "input"}
@@ -77,8 +77,8 @@ def _print(text: str) -> None:
         if text:
             sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
         sys.stdout.flush()
-    except OSError:
-        return  # nobody reads it
+    except (OSError, AttributeError, ValueError):
+        return  # nobody reads it: it is closed, or was never open
 
 
 def log(path: Path, event: str, message: str) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,9 +15,11 @@ from typing import Any
 import pytest
 
 from tests.cli import histories
-from tests.hooks.conftest import Agent
+from tests.hooks.conftest import ROOT, Agent
 
 pytestmark = pytest.mark.slow
+
+PATH = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "XDG_STATE_HOME": ""}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +54,25 @@ def test_other_events_and_subagents_are_passed_over(agent: Agent) -> None:
 def test_an_option_that_is_written_wrongly_is_logged(agent: Agent) -> None:
     assert agent.hook("UserPromptSubmit", "new", "--timeout", "soon", prompt="Hello there") == ""
     assert agent.give(b"{}", "--colour", "red") == ""
+    for timeout in ("nan", "inf", "-1"):
+        assert agent.give(b"{}", "--timeout", timeout) == ""
+
+
+def test_a_hook_without_a_home_or_an_output_ends_well(agent: Agent) -> None:
+    code = "import os, pwd, sys; pwd.getpwuid = {}.__getitem__; del os.environ['HOME']; import tidal_hooks; "
+    for last in ("", "sys.stdout = None; "):
+        words = [sys.executable, "-c", f"{code}{last}tidal_hooks.end_with([])"]
+        ran = subprocess.run(words, input=b"{}", capture_output=True, cwd=agent.project, env=os.environ | PATH)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_whisper_comes_also_where_its_notes_cannot_be_written(agent: Agent, tmp_path: Path) -> None:
+    agent.hook("Stop", "cc-1", transcript_path=str(histories.claude_code(tmp_path / "cc-1.jsonl")))
+    folder = agent.db.parent / "tidal.db-hooks"
+    shutil.rmtree(folder)
+    folder.write_text("no folder")
+    assert "wick" in agent.added("UserPromptSubmit", prompt="Which part was missing in lamp.c?")
+    assert "the notes of the session cannot be written" in agent.log
 
 
 def test_a_store_that_is_locked_costs_the_time_that_was_set(agent: Agent, tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ NEEDS = "the command line needs further packages: pip install 'tidal-plugins[cli
 
 
 def main() -> None:
-    """Run the command line, or say what is missing to run it."""
+    """Run the command line, or say what is missing to run it.
+
+    The hook of a coding agent needs no further packages and starts without them, since somebody waits for it.
+    """
+    if sys.argv[1:2] == ["hook"]:
+        from tidal_hooks import end_with
+
+        end_with(sys.argv[2:])
     try:
         from tidal_cli.main import app
     except ModuleNotFoundError as error:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidal_cli.detecting import files_at, format_of
-from tidal_cli.histories import Conversation, Unknown, reader_of
+from tidal_histories import Conversation, Unknown, reader_of
+from tidal_histories.detecting import files_at, format_of
 
 if TYPE_CHECKING:
     from tidal_plugins import Exchange, TidalMemory

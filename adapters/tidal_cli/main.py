@@ -6,6 +6,7 @@ import typer
 
 from tidal_cli.commands import (
     chat,
+    hook,
     importing,
     ingest,
     keeping,
@@ -27,5 +28,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, stats, removing, moving, serve):
+for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, stats, removing, moving, serve, hook):
     commands.add_to(app)

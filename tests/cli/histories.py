@@ -79,6 +79,28 @@ def codex(path: Path) -> Path:
     )
 
 
+def gemini_cli(path: Path) -> Path:
+    """Write a chat of Gemini CLI with a tool call: one object, or a record a line where the file is named so."""
+    ran = {
+        "id": "run-1", "name": "run_shell_command", "args": {"command": "make kiln"}, "status": "error",
+        "result": [{"functionResponse": {"id": "run-1", "response": {"output": "kiln.c:8: no door"}}}],
+    }  # fmt: skip
+    asked = {"id": "g1", "timestamp": f"{DAY}:01Z", "type": "user", "content": [{"text": "Build the kiln, please."}]}
+    begun = {"id": "g2", "timestamp": f"{DAY}:02Z", "type": "gemini", "content": "I build it.", "thoughts": []}
+    records = [
+        asked,
+        {"id": "g0", "timestamp": f"{DAY}:01Z", "type": "info", "content": "A new version is there."},
+        {**begun, "toolCalls": [ran]},
+        {"id": "g3", "timestamp": f"{DAY}:03Z", "type": "gemini", "content": "The door is missing in kiln.c."},
+    ]
+    about = {"sessionId": "gm-1", "projectHash": "ab12", "startTime": f"{DAY}:00Z"}
+    if path.suffix == ".jsonl":
+        return lines(path, [about, asked, begun, *records[1:]])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**about, "messages": records}, indent=2), "utf-8")
+    return path
+
+
 def chatgpt(path: Path) -> Path:
     """Write an export of ChatGPT: one conversation, with a branch that an edit has left."""
 

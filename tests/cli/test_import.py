@@ -18,13 +18,15 @@ DAY = "2026-03-02"
 FORMATS: list[tuple[str, str, Callable[[Path], Path], str, str]] = [
     ("claude-code", "cc-1.jsonl", histories.claude_code, "cc-1", "The wick is missing in lamp.c."),
     ("codex", "rollout-1.jsonl", histories.codex, "cx-1", "Both tests of the dam pass."),
+    ("gemini-cli", "session-1.json", histories.gemini_cli, "gm-1", "The door is missing in kiln.c."),
+    ("gemini-cli", "session-1.jsonl", histories.gemini_cli, "gm-1", "The door is missing in kiln.c."),
     ("chatgpt", "conversations.json", histories.chatgpt, "gpt-1", "The harbour is seven metres deep."),
     ("claude-ai", "conversations.json", histories.claude_ai, "ai-1", "The ferry leaves at 17:40."),
     ("langgraph", "saved.sqlite", histories.checkpoints, "mill", "You said: The old one is firewood."),
 ]
 
 
-@pytest.mark.parametrize(("name", "file", "write", "thread", "answer"), FORMATS, ids=[case[0] for case in FORMATS])
+@pytest.mark.parametrize(("name", "file", "write", "thread", "answer"), FORMATS, ids=lambda case: None)
 def test_each_format_is_told_read_and_known_again(
     tidal: Tidal, tmp_path: Path, name: str, file: str, write: Callable[[Path], Path], thread: str, answer: str
 ) -> None:
@@ -45,6 +47,7 @@ def test_each_format_is_told_read_and_known_again(
     [
         (histories.claude_code, "a.jsonl", "Bash", {"command": "make lamp"}, "lamp.c:3: no wick", True),
         (histories.codex, "a.jsonl", "shell", {"command": ["pytest"]}, "2 passed", False),
+        (histories.gemini_cli, "a.json", "run_shell_command", {"command": "make kiln"}, "kiln.c:8: no door", True),
         (histories.chatgpt, "a.json", "python", {"input": "depth('harbour')"}, "7 metres", False),
         (histories.claude_ai, "a.json", "search", {"query": "ferry"}, "17:40", False),
     ],

@@ -6,13 +6,11 @@ import builtins
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.ingestion.branches import follow
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
-from tidal_plugins.ingestion.history import HistoryMatch, match
-from tidal_plugins.model import transcript
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
@@ -23,6 +21,9 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import check_flag, clean, items, label, labels
+
+if TYPE_CHECKING:
+    from tidal_plugins.ingestion.history import HistoryMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ class Episodes:
         ``id`` may be a citation. Pages count from 1 and have at most ``max_chars`` characters of the episode. Raises
         ``NotFound``, ``Forgotten``, and ``InvalidInput`` for a page that does not exist.
         """
+        from tidal_plugins.model import transcript
+
         episode = self[id]
         before, after = self._neighbours(episode)
         return transcript.page(episode, page, max_chars, previous=before, following=after)
@@ -125,6 +128,8 @@ class Episodes:
         A turn is known by its id, or else by its words (the user's and the final answer) in order. The last turn may
         be open. ``record_many`` stores the turns without an episode; :meth:`follow` notes how they hang together.
         """
+        from tidal_plugins.ingestion.history import match
+
         turns = items(history, "history")
         if not all(isinstance(turn, Exchange) for turn in turns):
             raise InvalidInput("a history is a list of Exchanges, with one turn each")
@@ -136,6 +141,8 @@ class Episodes:
         Episodes that are ``replaced``, because their turns were regenerated or edited, leave recall. They stay
         readable, and ``recall(…, include_archived=True)`` finds them. Episodes that are ``back`` are in recall again.
         """
+        from tidal_plugins.ingestion.branches import follow
+
         if not isinstance(follows, Mapping):
             raise InvalidInput(f"follows is a mapping of ids, {{later: earlier}}, got {shown(follows)}")
         ids = dict(zip(labels(follows, "follows"), labels(follows.values(), "follows"), strict=True))

@@ -39,8 +39,8 @@ def import_(
     Turns keep their times, threads and tool calls. What was imported before is known and not recorded again, and a turn
     that went on since gets its new messages.
     """
-    from tidal_cli.histories import FORMATS, HOMES
     from tidal_cli.importing import import_all
+    from tidal_histories import FORMATS, HOMES
 
     if format is not None and format not in FORMATS:
         raise Failed(f"--format is one of {', '.join(FORMATS)}", Exit.USAGE)

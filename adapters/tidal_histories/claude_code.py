@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidal_cli.histories.conversation import Conversation, text_of, time_of, turns
-from tidal_cli.histories.lines import lines
+from tidal_histories.conversation import Conversation, text_of, time_of, turns
+from tidal_histories.lines import lines
 from tidal_plugins import Message, ToolCall
 
 _ADDED = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.S)
@@ -24,17 +24,23 @@ def read(path: Path) -> Iterator[Conversation]:
     """
     sessions: dict[str, list[Message]] = {}
     about: dict[str, dict[str, Any]] = {}
-    for event in lines(path):
-        if event.get("type") not in ("user", "assistant"):
-            continue
-        if any(event.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
-            continue
-        session = str(event.get("sessionId") or path.stem)
-        sessions.setdefault(session, []).extend(_messages(event))
-        about.setdefault(session, {"cwd": event["cwd"]} if isinstance(event.get("cwd"), str) else {})
-    for session, messages in sessions.items():
+    for number, event in enumerate(lines(path)):
+        session, messages = said(event, path.stem, number)
         if messages:
-            yield Conversation(session, turns(messages), messages[0].at, {"program": "claude-code", **about[session]})
+            sessions.setdefault(session, []).extend(messages)
+            about.setdefault(session, {"cwd": event["cwd"]} if isinstance(event.get("cwd"), str) else {})
+    for session, messages in sessions.items():
+        yield Conversation(session, turns(messages), messages[0].at, {"program": "claude-code", **about[session]})
+
+
+def said(event: Mapping[str, Any], session: str, number: int) -> tuple[str, list[Message]]:
+    """Return the session of an event, by default the one given, and its messages. ``number`` is that of the line."""
+    session = str(event.get("sessionId") or session)
+    if event.get("type") not in ("user", "assistant"):
+        return session, []
+    if any(event.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
+        return session, []
+    return session, list(_messages(event))
 
 
 def _messages(event: Mapping[str, Any]) -> Iterator[Message]:

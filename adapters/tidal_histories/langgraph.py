@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidal_cli.histories.conversation import Conversation, Unknown, time_of
+from tidal_histories.conversation import Conversation, Unknown, time_of
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from tidal_cli.histories.conversation import Conversation, Unknown
+from tidal_histories.conversation import Conversation, Unknown
 
 Reader = Callable[[Path], Iterator[Conversation]]
 
 FORMATS = {
     "claude-code": "transcripts of Claude Code",
     "codex": "rollouts of Codex",
+    "gemini-cli": "chats of Gemini CLI",
     "chatgpt": "ChatGPT's export",
     "claude-ai": "claude.ai's export",
     "jsonl": "messages, one a line or in a list",
@@ -27,7 +28,7 @@ HOMES = {"claude-code": Path("~/.claude/projects"), "codex": Path("~/.codex/sess
 
 def reader_of(name: str) -> Reader:
     """Return the reader of a format."""
-    read: Reader = import_module(f"tidal_cli.histories.{name.replace('-', '_')}").read
+    read: Reader = import_module(f"tidal_histories.{name.replace('-', '_')}").read
     return read
 
 

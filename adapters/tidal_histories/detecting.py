@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tidal_cli.histories import HOMES, Unknown
-from tidal_cli.histories.lines import items, lines
+from tidal_histories import HOMES, Unknown
+from tidal_histories.lines import items, lines
 
 LOOK = 20
 """Lines of a transcript by which its format is told: the first ones may be of any kind."""
@@ -48,6 +48,8 @@ def _of_line(line: Mapping[str, Any]) -> str | None:
         return "codex"
     if "sessionId" in line and ("uuid" in line or "message" in line):
         return "claude-code"
+    if {"sessionId", "projectHash"} <= line.keys():
+        return "gemini-cli"
     if {"id", "timestamp", "instructions"} <= line.keys():
         return "codex"
     return _of_item(line)
@@ -56,6 +58,8 @@ def _of_line(line: Mapping[str, Any]) -> str | None:
 def _of_item(item: Any) -> str | None:
     if not isinstance(item, Mapping):
         return None
+    if {"sessionId", "messages"} <= item.keys():
+        return "gemini-cli"
     if isinstance(item.get("mapping"), Mapping):
         return "chatgpt"
     if isinstance(item.get("chat_messages"), list):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tidal_cli.histories.conversation import Unknown
+from tidal_histories.conversation import Unknown
 
 CHUNK = 1 << 20
 """Characters that are read at once of a long list."""
@@ -43,7 +43,7 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
         for line in file:
             try:
                 value = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 yield value

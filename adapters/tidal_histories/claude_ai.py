@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidal_cli.histories.conversation import Conversation, Unknown, arguments_of, text_of, time_of, turns
-from tidal_cli.histories.lines import items
+from tidal_histories.conversation import Conversation, Unknown, arguments_of, text_of, time_of, turns
+from tidal_histories.lines import items
 from tidal_plugins import Message, ToolCall
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidal_cli.histories.conversation import Conversation, Unknown, time_of, turns
-from tidal_cli.histories.lines import items
+from tidal_histories.conversation import Conversation, Unknown, time_of, turns
+from tidal_histories.lines import items
 from tidal_plugins import Message, ToolCall
 
 _SAID = ("text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidal_cli.histories.conversation import Conversation, arguments_of, text_of, time_of, turns
-from tidal_cli.histories.lines import lines
+from tidal_histories.conversation import Conversation, arguments_of, text_of, time_of, turns
+from tidal_histories.lines import lines
 from tidal_plugins import Message, ToolCall
 
 _NOT_SAID = ("<environment_context", "<user_instructions", "<permissions", "<turn_aborted", "# AGENTS.md instructions")
@@ -19,17 +19,29 @@ def read(path: Path) -> Iterator[Conversation]:
     session, about = path.stem, {"program": "codex"}
     messages: list[Message] = []
     for number, line in enumerate(lines(path)):
-        kind, item = line.get("type"), line.get("payload", line)  # before 2025-09 an item stood alone in its line
-        if not isinstance(item, Mapping):
-            continue
-        if kind == "session_meta" or (number == 0 and kind is None):
-            session = str(item.get("id") or session)
-            about |= {"cwd": item["cwd"]} if isinstance(item.get("cwd"), str) else {}
-        elif kind in ("response_item", "message", "function_call", "function_call_output", "local_shell_call"):
-            message = _message(item, f"{session}:{number}", line.get("timestamp"))
-            messages += [message] if message else []
+        session, found = said(line, session, number)
+        messages += found
+        item = line.get("payload", line)
+        if number == 0 and isinstance(item, Mapping) and isinstance(item.get("cwd"), str):
+            about |= {"cwd": item["cwd"]}
     if messages:
         yield Conversation(session, turns(messages), messages[0].at, about)
+
+
+def said(line: Mapping[str, Any], session: str, number: int) -> tuple[str, list[Message]]:
+    """Return the session that a line belongs to, by default the one given, and its messages.
+
+    ``number`` is that of the line. Ids of messages are made of it, since items have none.
+    """
+    kind, item = line.get("type"), line.get("payload", line)  # before 2025-09 an item stood alone in its line
+    if not isinstance(item, Mapping):
+        return session, []
+    if kind == "session_meta" or (number == 0 and kind is None):
+        return str(item.get("id") or session), []
+    if kind in ("response_item", "message", "function_call", "function_call_output", "local_shell_call"):
+        message = _message(item, f"{session}:{number}", line.get("timestamp"))
+        return session, [message] if message else []
+    return session, []
 
 
 def _message(item: Mapping[str, Any], id_: str, timestamp: Any) -> Message | None:

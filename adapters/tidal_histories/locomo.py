@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from tidal_cli.histories.conversation import Conversation, Unknown
-from tidal_cli.histories.lines import items
+from tidal_histories.conversation import Conversation, Unknown
+from tidal_histories.lines import items
 from tidal_plugins import Message
 
 PACE = timedelta(seconds=30)

@@ -1,0 +1,102 @@
+"""The turns of a transcript that goes on: those from a mark, each with the mark at which it begins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from tidal_histories import reader_of
+from tidal_plugins import Message
+
+LONGEST = 32 << 20
+"""Bytes of the longest line that is read. An image is some megabytes; what is longer is passed over."""
+
+APPENDED = frozenset(["claude-code", "codex"])
+"""Formats in which a transcript only grows. Others are written anew, and read from their beginning."""
+
+Said = Callable[[Mapping[str, Any], str, int], tuple[str, list[Message]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a transcript: the byte and the number at which a line begins, and the session of the lines before."""
+
+    offset: int = 0
+    number: int = 0
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The messages of one turn, the session that they belong to, and where they begin."""
+
+    session: str
+    messages: tuple[Message, ...]
+    start: Mark
+
+
+def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
+    """Yield the turns of a transcript from a mark on; the last may go on later.
+
+    A mark that does not fit, since the file was written anew, stands for the beginning. A line without an end is left
+    for later, since the program writes it at this moment.
+    """
+    if format not in APPENDED:
+        for conversation in reader_of(format)(path):
+            yield from (Turn(conversation.thread, tuple(turn), Mark()) for turn in conversation.turns)
+        return
+    said: Said = import_module(f"tidal_histories.{format.replace('-', '_')}").said
+    with path.open("rb") as file:
+        begin = mark if _fits(file, mark) else Mark(session=path.stem)
+        session, turn = begin.session, None
+        for offset, number, line in _lines(file, begin):
+            before = session
+            session, messages = said(line, session, number)
+            for message in messages:
+                if turn is not None and not _opens(message, turn, session):
+                    turn = Turn(session, (*turn.messages, message), turn.start)
+                    continue
+                if turn is not None:
+                    yield turn
+                turn = Turn(session, (message,), Mark(offset, number, before))
+        if turn is not None:
+            yield turn
+
+
+def _opens(message: Message, turn: Turn, session: str) -> bool:
+    """Return whether a message begins a turn after another: a user's that follows something else."""
+    return turn.session != session or (message.role == "user" and turn.messages[-1].role != "user")
+
+
+def _fits(file: IO[bytes], mark: Mark) -> bool:
+    """Return whether a line begins at the mark."""
+    if mark.offset == 0:
+        return mark.session != ""
+    file.seek(mark.offset - 1)
+    return file.read(1) == b"\n"
+
+
+def _lines(file: IO[bytes], mark: Mark) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield the objects of the whole lines from a mark on, each with its offset and its number among the objects."""
+    file.seek(mark.offset)
+    number = mark.number
+    while True:
+        offset, line = file.tell(), file.readline(LONGEST)
+        if not line.endswith(b"\n"):
+            rest = line
+            while rest and not rest.endswith(b"\n"):
+                rest = file.readline(LONGEST)
+            if not rest:
+                return
+            continue
+        try:
+            value = json.loads(line.decode("utf-8-sig", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield offset, number, value
+            number += 1

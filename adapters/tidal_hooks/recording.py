@@ -1,0 +1,61 @@
+"""Recording of a transcript: the turns that are new, and those that have grown, in small batches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from tidal_histories.detecting import format_of
+from tidal_histories.tail import Mark, Turn, turns_from
+from tidal_hooks.notes import Notes
+from tidal_plugins import Exchange, InvalidInput, TidalMemory
+
+logger = logging.getLogger(__name__)
+
+BATCH = 8
+"""Turns that are recorded at a time. A hook that is stopped in time has recorded some of a long transcript, and the
+next one goes on there: eight turns of 200 words take a quarter of a second."""
+
+
+def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> None:
+    """Record a transcript from where the notes say, and note how far that went.
+
+    The last turn is read again the next time: it may have gone on since. A turn that cannot be stored is left out.
+    """
+    if notes.transcript != str(path):
+        notes.transcript, notes.mark = str(path), Mark()
+    format = format_of(path)
+    about = {"program": format, **({"cwd": cwd} if cwd else {})}
+    at: datetime | None = None
+    turns = turns_from(path, format, notes.mark)
+    while batch := list(islice(turns, BATCH)):
+        exchanges: list[Exchange] = []
+        for turn in batch:
+            at = next((message.at for message in turn.messages if message.at), at)
+            exchanges += _exchange(turn, notes, about, at)
+        _store(memory, exchanges)
+        notes.see(memory.episodes.id_of(str(each.key), thread=each.thread) for each in exchanges)
+        notes.mark = batch[-1].start
+        notes.save()
+
+
+def _exchange(turn: Turn, notes: Notes, about: dict[str, str], at: datetime | None) -> Iterator[Exchange]:
+    """Yield a turn for the memory, with what surfaced for its questions; none if nothing was said in it."""
+    if any(message.text.strip() for message in turn.messages):
+        asked = [message.text for message in turn.messages if message.role == "user"]
+        surfaced = tuple(dict.fromkeys(id_ for text in asked for id_ in notes.shown(text)))
+        yield Exchange(turn.messages, turn.session, occurred_at=at, surfaced=surfaced, metadata=about)
+
+
+def _store(memory: TidalMemory, exchanges: Sequence[Exchange]) -> None:
+    try:
+        memory.record_many(exchanges)
+    except InvalidInput as error:
+        if len(exchanges) == 1:
+            logger.warning("a turn cannot be stored: %s", error)
+        else:
+            for each in exchanges:
+                _store(memory, [each])

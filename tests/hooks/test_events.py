@@ -1,0 +1,142 @@
+"""Hooks of coding agents: their sessions are recorded once, and come back in time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli import histories
+from tests.hooks.conftest import ROOT, Agent
+from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
+
+pytestmark = pytest.mark.slow
+
+AGENTS: list[tuple[Callable[[Path], Path], str, str, tuple[str, str, str]]] = [
+    (histories.claude_code, "cc-1.jsonl", "cc-1", ("UserPromptSubmit", "PreCompact", "Stop")),
+    (histories.codex, "rollout-1.jsonl", "cx-1", ("UserPromptSubmit", "PreCompact", "Stop")),
+    (histories.gemini_cli, "session-1.json", "gm-1", ("BeforeAgent", "PreCompress", "AfterAgent")),
+    (histories.gemini_cli, "session-1.jsonl", "gm-1", ("BeforeAgent", "PreCompress", "AfterAgent")),
+]
+
+
+@pytest.mark.parametrize(("write", "file", "session", "names"), AGENTS, ids=[each[1] for each in AGENTS])
+def test_a_session_that_is_replayed_twice_is_there_once(
+    agent: Agent, tmp_path: Path, write: Callable[[Path], Path], file: str, session: str, names: tuple[str, str, str]
+) -> None:
+    prompt, compact, stop = names
+    path, found = str(write(tmp_path / file)), []
+    for _ in range(2):
+        agent.hook("SessionStart", session, source="startup", transcript_path=path)
+        agent.hook(prompt, session, prompt="Go on, please.", transcript_path=path)
+        agent.hook(stop, session, transcript_path=path, stop_hook_active=False)
+        agent.hook(compact, session, transcript_path=path, trigger="auto")
+        agent.hook("SessionEnd", session, transcript_path=path, reason="exit")
+        found.append(agent.episodes())
+    assert agent.log == ""
+    assert found[0] == found[1]
+    [episode] = found[0]
+    assert episode.thread == session
+    assert [message.role for message in episode.messages].count("tool") == 1
+
+
+def test_another_session_is_reminded_and_the_same_one_is_not(agent: Agent, tmp_path: Path) -> None:
+    path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
+    agent.hook("Stop", "cc-1", transcript_path=path)
+    asked = {"prompt": "Which part was missing in lamp.c?"}
+    assert "The wick is missing in lamp.c." in agent.added("UserPromptSubmit", **asked)
+    assert "The wick is missing in lamp.c." in agent.added("BeforeAgent", **asked)
+    assert "wick" not in agent.hook("UserPromptSubmit", "cc-1", **asked)
+    assert agent.hook("UserPromptSubmit", prompt="thanks!") == ""
+
+
+def test_what_surfaced_is_noted_with_its_turn(agent: Agent, tmp_path: Path) -> None:
+    agent.hook("Stop", "cc-1", transcript_path=str(histories.claude_code(tmp_path / "cc-1.jsonl")))
+    text = "Which part was missing in lamp.c?"
+    agent.hook("UserPromptSubmit", "later", prompt=text)
+    event = {"type": "user", "uuid": "v1", "sessionId": "later", "message": {"role": "user", "content": text}}
+    agent.hook("Stop", "later", transcript_path=str(histories.lines(tmp_path / "later.jsonl", [event])))
+    [episode] = agent.episodes("later")
+    assert episode.surfaced != ()
+
+
+def test_a_transcript_that_goes_on_is_recorded_from_where_it_went_on(agent: Agent, tmp_path: Path) -> None:
+    path = tmp_path / "cc-1.jsonl"
+    histories.claude_code(path)
+    agent.hook("Stop", "cc-1", transcript_path=str(path))
+    [before] = agent.episodes("cc-1")
+    histories.claude_code(path, more=True)
+    agent.hook("SessionEnd", "cc-1", transcript_path=str(path))
+    first, second = agent.episodes("cc-1")
+    assert first.id == before.id
+    assert first.messages[-1].text == "I have added the wick."
+    assert second.messages[-1].text == "Colza oil."
+    [notes] = (agent.db.parent / "tidal.db-hooks").iterdir()
+    assert json.loads(notes.read_text("utf-8"))["mark"]["offset"] > path.stat().st_size // 2
+    path.write_text("")  # written anew, as no agent does
+    histories.claude_code(path)
+    agent.hook("Stop", "cc-1", transcript_path=str(path))
+    assert agent.episodes("cc-1") == [first, second]
+
+
+def test_a_compaction_leaves_where_the_turns_are(agent: Agent, tmp_path: Path) -> None:
+    path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
+    told = agent.hook("PreCompact", "cc-1", transcript_path=path, trigger="manual")
+    [episode] = agent.episodes("cc-1")
+    assert f"[{episode.citation}]" in told
+    assert f"[{episode.citation}]" in agent.added("SessionStart", "cc-1", source="compact")
+    assert "wick" in agent.hook("UserPromptSubmit", "cc-1", prompt="Which part was missing in lamp.c?")
+
+
+def test_an_agent_that_starts_no_session_after_a_compaction_is_told_at_the_next_prompt(
+    agent: Agent, tmp_path: Path
+) -> None:
+    path = str(histories.gemini_cli(tmp_path / "session-1.json"))
+    assert agent.hook("PreCompress", "gm-1", transcript_path=path, trigger="auto") == ""
+    [episode] = agent.episodes("gm-1")
+    assert f"[{episode.citation}]" in agent.added("BeforeAgent", "gm-1", prompt="Go on, please.")
+    assert agent.hook("BeforeAgent", "gm-1", prompt="thanks!") == ""
+
+
+def test_a_session_starts_with_the_work_and_with_open_contradictions(agent: Agent) -> None:
+    agent.db.parent.mkdir()
+    with TidalMemory(agent.db, embedder=HashingEmbedder()) as memory:
+        memory.facts["port"] = "8080"
+        memory.record("port = 9090, from now on", "Noted.", thread="old")
+        ran = ToolCall("Bash", {"command": "pytest tests/test_door.py"}, "1", "1 failed: the door sticks", error=True)
+        memory.record("Make the tests of the door pass.", "One still fails.", tools=[ran], thread="old")
+        assert memory.facts.conflicts()
+    told = agent.added("SessionStart", source="startup")
+    assert "<tidal-capsule>" in told
+    assert "tests/test_door.py" in told
+    assert "port: «8080» or «9090»?" in told
+
+
+def test_each_project_has_its_own_memory_and_no_repository_takes_it_in(agent: Agent, tmp_path: Path) -> None:
+    path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
+    inner = agent.project / "src" / "door"
+    inner.mkdir(parents=True)
+    agent.hook("Stop", "cc-1", transcript_path=path, cwd=str(inner))
+    assert len(agent.episodes()) == 1
+    assert (agent.db.parent / ".gitignore").read_text("utf-8") == "*\n"
+    other = Agent(agent.home, tmp_path / "lamp")
+    other.project.mkdir()
+    assert other.hook("UserPromptSubmit", prompt="Which part was missing in lamp.c?") == ""
+    shared = ("--db", str(tmp_path / "all.db"), "--scope=team/lamps")
+    agent.hook("Stop", "cc-1", *shared, transcript_path=path)
+    assert "wick" in other.hook("UserPromptSubmit", "new", *shared, prompt="Which part was missing in lamp.c?")
+
+
+def test_the_command_line_starts_hooks_without_its_own_packages(agent: Agent) -> None:
+    process = agent.start(module="tidal_cli")
+    out, err = process.communicate(b"{}")
+    assert (process.returncode, out, err) == (0, b"", b"")
+    assert "no session_id" not in agent.log
+    heavy = "('typer', 'rich', 'pydantic', 'pydantic_settings', 'numpy')"
+    code = f"import sys, tidal_cli, tidal_hooks.running; print([name for name in {heavy} if name in sys.modules])"
+    path = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}"}
+    assert subprocess.check_output([sys.executable, "-c", code], env=path) == b"[]\n"

@@ -1,0 +1,94 @@
+"""``tidal hook install``, ``remove`` and ``status``: hooks in the settings of an agent, beside those of others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidal_hooks import main
+
+OTHER = {"matcher": "Bash", "hooks": [{"type": "command", "command": "make lint"}]}
+FILES = {
+    "claude-code": ".claude/settings.local.json",
+    "codex": ".codex/hooks.json",
+    "gemini-cli": ".gemini/settings.json",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "kiln"
+    (root / ".git").mkdir(parents=True)
+    (root / "src").mkdir()
+    monkeypatch.chdir(root / "src")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return root
+
+
+def of(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("agent", FILES)
+def test_hooks_are_shown_first_written_once_and_taken_out_again(
+    project: Path, capsys: pytest.CaptureFixture[str], agent: str
+) -> None:
+    path = project / FILES[agent]
+    path.parent.mkdir()
+    before = {"theme": "dark", "hooks": {"Stop": [OTHER], "PreToolUse": [OTHER]}, "name": "Töpfer"}
+    path.write_text(json.dumps(before), "utf-8")
+    assert main(["status", agent]) == 0
+    assert "no hook for SessionStart" in capsys.readouterr().out
+    assert main(["install", agent, "--project"]) == 1
+    assert of(path) == before
+    assert '+    "SessionStart": [' in capsys.readouterr().out
+    assert main(["install", agent, "--yes"]) == 0
+    assert '+    "SessionStart": [' in capsys.readouterr().out
+    written = of(path)
+    assert {name: written[name] for name in ("theme", "name")} == {"theme": "dark", "name": "Töpfer"}
+    assert written["hooks"]["Stop"][0] == written["hooks"]["PreToolUse"][0] == OTHER
+    assert main(["status", agent]) == 0
+    assert "all hooks are there" in capsys.readouterr().out
+    assert main(["install", agent, "--yes"]) == 0
+    assert of(path) == written
+    assert main(["remove", agent, "--yes"]) == 0
+    assert of(path) == before
+
+
+def test_hooks_of_a_user_have_the_options_that_were_given(project: Path, tmp_path: Path) -> None:
+    assert main(["install", "codex", "--user", "--yes", "--db", "~/all pots.db", "--timeout", "0.5"]) == 0
+    [group] = of(tmp_path / ".codex" / "hooks.json")["hooks"]["SessionStart"]
+    [hook] = group["hooks"]
+    assert hook["command"].endswith(f"hook --db '{tmp_path / 'all pots.db'}' --timeout 0.5")
+    assert not (project / ".codex").exists()
+
+
+@pytest.mark.parametrize("text", ["{ // a comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}'])
+def test_settings_that_cannot_be_read_stay_as_they_are(
+    project: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = project / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    for action in ("install", "remove"):
+        assert main([action, "gemini-cli", "--yes"]) == 1
+        assert str(path) in capsys.readouterr().err
+    assert path.read_text() == text
+
+
+def test_a_link_to_settings_stays_one(project: Path, tmp_path: Path) -> None:
+    own = tmp_path / "dotfiles.json"
+    own.write_text("{}")
+    own.chmod(0o600)
+    link = tmp_path / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(own)
+    assert main(["install", "claude-code", "--user", "--yes"]) == 0
+    assert link.is_symlink()
+    assert "SessionEnd" in of(own)["hooks"]
+    assert own.stat().st_mode & 0o777 == 0o600

@@ -68,7 +68,7 @@ class SQLiteStorage(
         self._scopes, self._figures = Scopes(), {}
         self._deadline = query_deadline
         self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        self._saving = []
+        self._saving, self._unread = [], {}
         _open_stores.add(self)
 
     @contextmanager

@@ -288,3 +288,16 @@ def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
         everything = ids(exact.nearest(HERE, np.ones(70, np.float32), 99, ALL))
     assert search(path) == everything
     assert len(everything) == 24
+
+
+def test_closing_saves_what_was_stored_since(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_search, "SIZE", 4)
+    monkeypatch.setattr(sqlite_search, "UNSAVED_SHARE", 100)
+    with closing(by_codes(path)) as store:
+        for first in range(0, 24, 4):
+            fill(store, [f"e{first + each}" for each in range(4)])
+            for thread in threading.enumerate():
+                if thread.name == "tidal-columns":
+                    thread.join()
+        assert pieces(path) <= 2
+    assert pieces(path) >= 4

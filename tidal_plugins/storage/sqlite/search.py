@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+UNSAVED_SHARE = 0.25
+"""Share of the entries held as columns that may be stored before these are saved again. Each time reads every piece
+once, so that a fixed number would make an import of a million read them 244 times."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -78,14 +82,26 @@ class SearchStore(SQLiteBase, Search):
         self._in_background(lambda: save(self._db, scope, arrays, mark))
 
     def _stored(self, scope: int, entries: int) -> None:
-        """Bring columns up to date and save them in the background, once as many entries as fill a piece were stored.
+        """Bring columns up to date and save them in the background, once many entries were stored since.
 
         So the next process need not read all rows of an import when it first searches. What is not committed yet is
         read the next time.
         """
         self._unread[scope] = self._unread.get(scope, 0) + entries
-        if self._unread[scope] < SIZE or any(thread.is_alive() for thread in self._saving):
-            return
+        many = max(SIZE, int(self._held.entries(scope) * UNSAVED_SHARE))
+        if self._unread[scope] >= many and not any(thread.is_alive() for thread in self._saving):
+            self._catch_up(scope)
+
+    def _saved(self) -> None:
+        """Wait for columns that are being saved, and save those of entries that fill a piece and were stored since."""
+        for thread in self._saving:
+            thread.join()
+        for scope in [scope for scope, entries in self._unread.items() if entries >= SIZE]:
+            self._catch_up(scope)
+        for thread in self._saving:
+            thread.join()
+
+    def _catch_up(self, scope: int) -> None:
         self._unread[scope] = 0
 
         def run() -> None:

@@ -1,5 +1,6 @@
 """Columns that are saved in the file, and codes: searches find what an exact search over the rows finds."""
 
+import threading
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from tidal_plugins.storage.columns import buffer
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
+from tidal_plugins.storage.sqlite import search as sqlite_search
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
 HOUR = timedelta(hours=1)
@@ -268,3 +270,34 @@ def test_of_equal_vectors_the_first_stored_that_pass_are_found(path: Path) -> No
             found = approximate.nearest(HERE, np.ones(70, np.float32), 10, where)
             assert found == exact.nearest(HERE, np.ones(70, np.float32), 10, where)
             assert len(found) == 10
+
+
+def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_search, "SIZE", 4)
+    with closing(by_codes(path)) as store:
+        for first in range(0, 24, 4):
+            fill(store, [f"e{first + each}" for each in range(4)])
+            for thread in threading.enumerate():
+                if thread.name == "tidal-columns":
+                    thread.join()
+    saved = pieces(path)
+    assert saved >= 4
+    with closing(SQLiteStorage(path)) as exact:
+        everything = ids(exact.nearest(HERE, np.ones(70, np.float32), 99, ALL))
+    assert search(path) == everything
+    assert len(everything) == 24
+
+
+def test_closing_saves_what_was_stored_since(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_search, "SIZE", 4)
+    monkeypatch.setattr(sqlite_search, "UNSAVED_SHARE", 100)
+    with closing(by_codes(path)) as store:
+        for first in range(0, 24, 4):
+            fill(store, [f"e{first + each}" for each in range(4)])
+            for thread in threading.enumerate():
+                if thread.name == "tidal-columns":
+                    thread.join()
+        assert pieces(path) <= 2
+    assert pieces(path) >= 4

@@ -64,6 +64,10 @@ class Buffer:
         """Return whether rows were left out."""
         return bool(self._damaged)
 
+    @property
+    def entries(self) -> int:
+        return self._entries.rows
+
     def unsaved(self) -> tuple[Arrays, Mark] | None:
         """Return the columns if so many were read as rows that they should be saved, and none of them is damaged."""
         if self._held is None or self._damaged or self._as_rows < SIZE:

@@ -55,6 +55,11 @@ class ColumnCache:
             held = self._scopes.get(scope)
             return None if held is None else held.unsaved()
 
+    def entries(self, scope: object) -> int:
+        """Return how many entries' columns are held of a scope."""
+        held = self._scopes.get(scope)
+        return 0 if held is None else held.entries
+
     def anew(self, source: Source) -> Arrays:
         """Return the columns of a source, read from the beginning and kept nowhere."""
         mark = source.mark()

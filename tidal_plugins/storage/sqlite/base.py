@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Generator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -36,6 +37,10 @@ class SQLiteBase:
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
+
+    @abstractmethod
+    def _stored(self, scope: int, entries: int) -> None:
+        """Note that so many entries were stored in a scope, by key."""
 
     def _key(self, scope: Scope) -> int:
         known = self._scopes.keys.get(scope)

@@ -68,7 +68,7 @@ class SQLiteStorage(
         self._scopes, self._figures = Scopes(), {}
         self._deadline = query_deadline
         self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        self._saving = []
+        self._saving, self._unread = [], {}
         _open_stores.add(self)
 
     @contextmanager
@@ -103,14 +103,13 @@ class SQLiteStorage(
         return not busy
 
     def close(self) -> None:
-        for thread in self._saving:
-            thread.join()
+        self._saved()
         self._db.close()
         self._held.forget()
 
     def forked(self) -> None:
         """Start anew in a child process, where threads that do not exist may hold locks."""
-        self._saving = []
+        self._saving, self._unread = [], {}
         self._db.forked()
         self._held.forget()
 

@@ -210,6 +210,7 @@ class EntryStore(SQLiteBase, Entries):
         stored = dict(self._db.rows_of_each(_INSERT, [(key, change, *item.row) for item in prepared]))
         first = {item.record.entry.id: item for item in reversed(prepared)}
         index(self._db, key, [_indexed(first[id_], entry) for id_, entry in stored.items()])
+        self._stored(key, len(stored))
         return list(stored)
 
     def _replaced(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.columns.cache import ColumnCache
+from tidal_plugins.storage.columns.packing import SIZE
 from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.columns.view import Arrays, Columns
 from tidal_plugins.storage.damage import VECTORS, note
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+UNSAVED_SHARE = 0.25
+"""Share of the entries held as columns that may be stored before these are saved again. Each time reads every piece
+once, so that a fixed number would make an import of a million read them 244 times."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -37,6 +42,8 @@ class SearchStore(SQLiteBase, Search):
     _held: ColumnCache
     _deadline: float
     _saving: list[threading.Thread]
+    _unread: dict[int, int]
+    """Entries of scopes that were stored since their columns were last brought up to date for it."""
 
     def columns(self, scope: Scope) -> Columns:
         key, broken = self._key(scope), None
@@ -72,10 +79,43 @@ class SearchStore(SQLiteBase, Search):
 
     def _save(self, scope: int, arrays: Arrays, mark: Mark) -> None:
         """Save columns in the background, so that no reader waits for it. Closing the store waits."""
+        self._in_background(lambda: save(self._db, scope, arrays, mark))
+
+    def _stored(self, scope: int, entries: int) -> None:
+        """Bring columns up to date and save them in the background, once many entries were stored since.
+
+        So the next process need not read all rows of an import when it first searches. What is not committed yet is
+        read the next time.
+        """
+        self._unread[scope] = self._unread.get(scope, 0) + entries
+        many = max(SIZE, int(self._held.entries(scope) * UNSAVED_SHARE))
+        if self._unread[scope] >= many and not any(thread.is_alive() for thread in self._saving):
+            self._catch_up(scope)
+
+    def _saved(self) -> None:
+        """Wait for columns that are being saved, and save those of entries that fill a piece and were stored since."""
+        for thread in self._saving:
+            thread.join()
+        for scope in [scope for scope, entries in self._unread.items() if entries >= SIZE]:
+            self._catch_up(scope)
+        for thread in self._saving:
+            thread.join()
+
+    def _catch_up(self, scope: int) -> None:
+        self._unread[scope] = 0
 
         def run() -> None:
+            with self.snapshot():
+                self._arrays(ScopeSource(self._db, scope))
+            if unsaved := self._held.unsaved(scope):
+                save(self._db, scope, *unsaved)
+
+        self._in_background(run)
+
+    def _in_background(self, work: Callable[[], None]) -> None:
+        def run() -> None:
             try:
-                save(self._db, scope, arrays, mark)
+                work()
             except TidalError as error:
                 logger.info("columns were not saved, and will be another time: %s", error)
 

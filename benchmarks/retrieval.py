@@ -381,6 +381,7 @@ def fill(memory: TidalMemory, sessions: Sequence[Session]) -> None:
     ]
     memory.record_many(exchanges)
     memory.remember(documents)
+    memory.supersessions.find()  # the background may not have come to it
     memory.graph.index_pending()  # what the graph says must not take the places of what was said
 
 

@@ -1,8 +1,12 @@
 """Columns that are saved in the file, and codes: searches find what an exact search over the rows finds."""
 
+import multiprocessing
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from random import Random
 
@@ -13,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
-from tidal_plugins.storage.base import Span, Storage, Where
+from tidal_plugins.storage.base import Match, Span, Storage, Where
 from tidal_plugins.storage.columns import buffer
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
@@ -94,36 +98,89 @@ def wheres() -> st.SearchStrategy[Where]:
 CHANGES = st.lists(st.sampled_from(("put", "erase", "tier", "replace", "reopen", "search")), min_size=3, max_size=14)
 
 
+def change(store: Storage, what: str, step: int, seed: str) -> None:
+    """Change a store at random, the same way for the same seed."""
+    random, known = Random(seed), ids(store.find(HERE, ALL))
+    if what == "put":
+        fill(store, [f"n{step}-{number}" for number in range(random.randint(1, 6))])
+    elif what == "erase" and known:
+        store.erase(HERE, random.sample(known, min(2, len(known))))
+    elif what == "tier" and known:
+        tier = Tier(random.random(), NOON, 72.0, NOON + 2 * HOUR, NOON + 3 * HOUR)
+        set_tiers(store, HERE, dict.fromkeys(random.sample(known, min(3, len(known))), tier))
+    elif what == "replace" and known:
+        vector = [random.gauss(0, 1) for _ in range(70)]
+        store.put(HERE, [record(random.choice(known), "other words", vector)], replace=True)
+
+
+def found(store: Storage, seed: int, where: Where) -> list[list[Match]]:
+    queries = np.random.default_rng(seed).standard_normal((3, 70)).astype(np.float32)
+    return [*(store.nearest(HERE, query, 7, where) for query in queries), store.matching(HERE, ["text"], 7, where)]
+
+
+def serve(path: Path, calls: Connection) -> None:
+    """Change and search a store in a process of its own, as it is told."""
+    for module in (buffer, saving):
+        module.SIZE = 4
+    with closing(by_codes(path)) as store:
+        for function, *arguments in iter(calls.recv, None):
+            calls.send(function(store, *arguments))
+
+
+@pytest.fixture(scope="module")
+def others() -> Iterator[Callable[[Path], Connection]]:
+    """Return a function that starts a process with a store of its own, and ends the one before."""
+    running: list[tuple[BaseProcess, Connection]] = []
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+
+    def end() -> None:
+        for process, calls in running:
+            calls.send(None)
+            process.join()
+        running.clear()
+
+    def start(path: Path) -> Connection:
+        end()
+        here, there = context.Pipe()
+        process = context.Process(target=serve, args=(path, there), daemon=True)
+        process.start()
+        running.append((process, here))
+        return here
+
+    yield start
+    end()
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=CHANGES, where=wheres(), seed=st.integers(0, 999))
-def test_codes_and_saved_columns_find_what_an_exact_search_finds(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[str], where: Where, seed: int
+def test_codes_and_saved_columns_find_what_an_exact_search_finds_in_two_processes(
+    tmp_path_factory: pytest.TempPathFactory,
+    others: Callable[[Path], Connection],
+    changes: list[str],
+    where: Where,
+    seed: int,
 ) -> None:
     path, random = tmp_path_factory.mktemp("store") / "memory.db", Random(seed)
     exact, approximate = SQLiteStorage(path), by_codes(path)
     fill(exact, [f"e{number}" for number in range(12)])
-    for step, change in enumerate([*changes, "search", "reopen", "search"]):
-        known = ids(exact.find(HERE, ALL))
-        writer = random.choice((exact, approximate))
-        if change == "put":
-            fill(writer, [f"n{step}-{number}" for number in range(random.randint(1, 6))])
-        elif change == "erase" and known:
-            writer.erase(HERE, random.sample(known, min(2, len(known))))
-        elif change == "tier" and known:
-            tier = Tier(random.random(), NOON, 72.0, NOON + 2 * HOUR, NOON + 3 * HOUR)
-            set_tiers(writer, HERE, dict.fromkeys(random.sample(known, min(3, len(known))), tier))
-        elif change == "replace" and known:
-            vector = [random.gauss(0, 1) for _ in range(70)]
-            writer.put(HERE, [record(random.choice(known), "other words", vector)], replace=True)
-        elif change == "reopen":
+    other = others(path)
+    for step, what in enumerate([*changes, "search", "reopen", "search"]):
+        writer = random.choice((exact, approximate, None))
+        if what == "reopen":
             approximate.close()
             approximate = by_codes(path)
-        elif change == "search":
-            for query in np.random.default_rng(seed).standard_normal((3, 70)).astype(np.float32):
-                found = approximate.nearest(HERE, query, 7, where)
-                assert found == exact.nearest(HERE, query, 7, where)
-            assert approximate.matching(HERE, ["text"], 7, where) == exact.matching(HERE, ["text"], 7, where)
+        elif what == "search":
+            expected = found(exact, seed, where)
+            other.send((found, seed, where))
+            assert found(approximate, seed, where) == expected
+            assert other.recv() == expected
             assert held(approximate) == held(exact)
+        elif writer is None:
+            other.send((change, what, step, f"{seed} {step}"))
+            other.recv()
+        else:
+            change(writer, what, step, f"{seed} {step}")
     exact.close()
     approximate.close()
 

@@ -63,6 +63,15 @@ def fill(store: Storage, names: list[str]) -> None:
     )
 
 
+def fill_slowly(store: Storage) -> None:
+    """Store 24 entries, four at a time, with time for the background after each."""
+    for first in range(0, 24, 4):
+        fill(store, [f"e{first + each}" for each in range(4)])
+        for thread in threading.enumerate():
+            if thread.name == "tidal-columns":
+                thread.join()
+
+
 def search(path: Path) -> list[str]:
     """Search in a store that is opened and closed, as a new process does."""
     with closing(by_codes(path)) as store:
@@ -334,11 +343,7 @@ def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
 ) -> None:
     monkeypatch.setattr(sqlite_search, "SIZE", 4)
     with closing(by_codes(path)) as store:
-        for first in range(0, 24, 4):
-            fill(store, [f"e{first + each}" for each in range(4)])
-            for thread in threading.enumerate():
-                if thread.name == "tidal-columns":
-                    thread.join()
+        fill_slowly(store)
     saved = pieces(path)
     assert saved >= 4
     with closing(SQLiteStorage(path)) as exact:
@@ -351,10 +356,6 @@ def test_closing_saves_what_was_stored_since(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sqlite_search, "SIZE", 4)
     monkeypatch.setattr(sqlite_search, "UNSAVED_SHARE", 100)
     with closing(by_codes(path)) as store:
-        for first in range(0, 24, 4):
-            fill(store, [f"e{first + each}" for each in range(4)])
-            for thread in threading.enumerate():
-                if thread.name == "tidal-columns":
-                    thread.join()
+        fill_slowly(store)
         assert pieces(path) <= 2
     assert pieces(path) >= 4

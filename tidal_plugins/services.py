@@ -312,7 +312,7 @@ class Services:
             return Forgotten(f"{shown(id)} was forgotten on request")
         if not salt(self.storage).startswith(mark_of(id)):
             return NotFound(
-                f"no entry or episode {shown(id)} in scope {shown(scope)}: it may be an id of another store, such as a "
-                "peer; ask the memory that made it"
+                f"no entry or episode {shown(id)} in scope {shown('/'.join(scope))}: it may be "
+                "an id of another store, such as a peer; ask the memory that made it"
             )
-        return NotFound(f"no entry or episode {shown(id)} in scope {shown(scope)}")
+        return NotFound(f"no entry or episode {shown(id)} in scope {shown('/'.join(scope))}")

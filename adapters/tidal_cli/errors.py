@@ -19,7 +19,7 @@ class Exit(IntEnum):
     REFUSED = 1
     """The memory refused the request or failed. The message says why and what to do."""
     USAGE = 2
-    """The command was written wrongly."""
+    """The command was written wrongly, or one of its values cannot be used."""
     NOTHING = 3
     """There is no such memory, entry, thread or topic, or no hit."""
     PARTLY = 4
@@ -40,7 +40,7 @@ def reported() -> Iterator[None]:
     """Let an error of the library, or of a file, end the command with its message."""
     from pydantic import ValidationError
 
-    from tidal_plugins import EmbedderMismatch, NotFound, TidalError
+    from tidal_plugins import EmbedderMismatch, InvalidInput, NotFound, TidalError
 
     try:
         yield
@@ -51,6 +51,8 @@ def reported() -> Iterator[None]:
     except EmbedderMismatch as error:
         hint = "name the embedder of this memory in TIDAL_EMBEDDER, or give it another one with tidal reembed"
         raise _end(f"{error}. Here: {hint}", Exit.REFUSED) from None
+    except InvalidInput as error:
+        raise _end(str(error), Exit.USAGE) from None
     except TidalError as error:
         raise _end(str(error), Exit.REFUSED) from None
     except ValidationError as error:

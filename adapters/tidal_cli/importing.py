@@ -22,7 +22,10 @@ Bar = Callable[..., None]
 
 @dataclass
 class Imported:
-    """The account of an import: counts of turns, and each file or turn that was skipped, with the reason."""
+    """The account of an import: counts of turns, and each file or turn that was skipped, with the reason.
+
+    ``passed_over`` has the files in folders that are in no format that is known.
+    """
 
     conversations: int = 0
     new: int = 0
@@ -32,6 +35,7 @@ class Imported:
     tool_calls: int = 0
     formats: Counter[str] = field(default_factory=Counter)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
 
     def as_data(self) -> dict[str, Any]:
         """Return the account as plain data."""
@@ -45,16 +49,19 @@ def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, b
     files = [file for path in paths for file in _files(path, format, account)]
     for done, file in enumerate(files):
         bar(done, len(files), file.name)
+        name = format
         try:
-            name = format or format_of(file)
+            name = name or format_of(file)
             for conversation in reader_of(name)(file):
                 account.conversations += 1
                 bar(done, len(files), f"{file.name}: {account.new + account.known:,} turns")
                 _record(memory, conversation, account)
             account.formats[name] += 1
         except Unknown as error:
-            if format or not any(path.is_dir() for path in paths):
+            if name or file in paths:
                 account.skipped.append((str(file), str(error)))
+            else:
+                account.passed_over.append(str(file))
         except OSError as error:
             account.skipped.append((str(file), error.strerror or str(error)))
         except (AttributeError, KeyError, TypeError, ValueError) as error:  # a file that only looks like its format

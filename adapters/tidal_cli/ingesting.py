@@ -114,6 +114,8 @@ def _documents(path: Path, summary: Summary) -> Iterator[Path]:
     if not path.is_dir():
         if not path.exists():
             summary.skipped.append((str(path), "there is no such file"))
+        elif not path.is_file():
+            summary.skipped.append((str(path), "it is no file, and reading it might never end"))
         elif reader_of(path) is None:
             summary.skipped.append((str(path), "no reader takes files of this kind"))
         else:

@@ -121,6 +121,11 @@ def local(time: datetime | None) -> str:
     return "" if time is None else f"{time.astimezone():%Y-%m-%d %H:%M}"
 
 
+def counted(count: int, one: str, more: str = "") -> str:
+    """Return a number of things in words; ``more`` is what several are called, if it is not ``one`` with an s."""
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
 def cut(text: str, most: int = 160) -> str:
     """Return a text on one line, of at most so many characters."""
     line = " ".join(text.split())

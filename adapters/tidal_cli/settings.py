@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from tidal_cli.errors import Exit, Failed
 
 
 class CommandLine(BaseSettings):
@@ -18,7 +19,7 @@ class CommandLine(BaseSettings):
 
     db: Path = Path("tidal.db")
     """The file of the memory (``TIDAL_DB``)."""
-    scope: str = Field("default", min_length=1)
+    scope: str = "default"
     """The owner of the memories, its names separated by slashes, such as ``user/42`` (``TIDAL_SCOPE``)."""
     embedder: str = "minilm"
     """``minilm``, ``hashing`` (words only, no model), or the name of a sentence-transformers model
@@ -28,8 +29,11 @@ class CommandLine(BaseSettings):
 
     @property
     def owner(self) -> tuple[str, ...]:
-        """Return the scope as the library takes it."""
-        return tuple(self.scope.split("/"))
+        """Return the scope as the library takes it. Raises ``Failed`` if one of its names is empty."""
+        names = tuple(self.scope.split("/"))
+        if not all(names):
+            raise Failed(f"a scope is names separated by slashes, such as user/42, got {self.scope!r}", Exit.USAGE)
+        return names
 
     @classmethod
     def of(cls, **given: Any) -> CommandLine:

@@ -67,7 +67,7 @@ def items(path: Path) -> Iterator[Any]:
             except ValueError as error:
                 more = file.read(step)
                 if not more:
-                    raise Unknown(f"it is no JSON: {error}") from error
+                    raise Unknown("it is no JSON, or its end is missing") from error
                 held, step = held + more, step * 2
                 continue
             if end == len(held) and (more := file.read(CHUNK)):  # a number may go on
@@ -81,4 +81,4 @@ def _whole(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise Unknown(f"it is no JSON: {error}") from error
+        raise Unknown("it is no JSON, or its end is missing") from error

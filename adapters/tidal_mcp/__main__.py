@@ -54,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given.db:
         words.error("give the file of the memory: --db agent.db (or TIDAL_DB)")
     scope = tuple(given.scope.split("/"))
+    if not all(scope):
+        words.error(f"--scope is names separated by slashes, such as user/42, got {given.scope!r}")
     try:
         with TidalMemory(given.db, scope=scope, read_only=not given.allow_writes) as memory:
             serve(

@@ -29,12 +29,15 @@ MAX_CONNECTIONS = 64
 
 
 def application(server: Server[object, object], access: Access) -> Starlette:
-    """Return the application that serves the protocol at ``/mcp``. No state is kept between requests."""
+    """Return the application that serves the protocol at ``/mcp``. No state is kept between requests.
+
+    There is nothing to stream outside of an answer, so GET is refused: its connection would be held for nothing.
+    """
     manager = StreamableHTTPSessionManager(
         app=server, json_response=True, stateless=True, security_settings=_security(access)
     )
     guarded = Guard(manager.handle_request, access.token)
-    return Starlette(routes=[Route(PATH, endpoint=guarded)], lifespan=lambda app: manager.run())
+    return Starlette(routes=[Route(PATH, endpoint=guarded, methods=["POST"])], lifespan=lambda app: manager.run())
 
 
 def _security(access: Access) -> TransportSecuritySettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -174,10 +175,50 @@ def test_forget_by_id_source_and_query(tidal: Tidal) -> None:
     assert "repairs clocks" not in tidal("history", "--full").out
 
 
-def test_a_dry_run_of_a_source_without_memories_finds_nothing(tidal: Tidal, told: Path) -> None:
-    ran = tidal("forget", "--source", "never-read.md", "--dry-run")
+@pytest.mark.parametrize("option", ["--dry-run", "--yes", None])
+def test_a_source_without_memories_is_not_asked_about(tidal: Tidal, told: Path, option: str | None) -> None:
+    ran = tidal("forget", "--source", "never-read.md", *filter(None, [option]))
     assert (ran.code, ran.out) == (3, "")
     assert "nothing is stored that fits" in ran.err
+    assert "Forget" not in ran.err
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    ("words", "told_in"),
+    [
+        ("recall kiln --kind poem", "none of conversation"),
+        ("recall ''", "a query must not be empty"),
+        ("whisper ' '", "a turn must not be empty"),
+        ("serve --http --port 70000", "--port"),
+        ("stats --scope user//42", "names separated by slashes"),
+        ("stats --scope ''", "names separated by slashes"),
+        ("export tidal.db", "is the memory itself"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_written_wrongly(tidal: Tidal, words: str, told_in: str) -> None:
+    ran = tidal(*shlex.split(words))
+    assert (ran.code, ran.out) == (2, "")
+    assert told_in in ran.err
+
+
+@pytest.mark.usefixtures("told")
+def test_messages_name_the_scope_as_the_option_does(tidal: Tidal) -> None:
+    assert "in scope 'user/42'" in tidal("history", "ep:zzz", "--scope", "user/42").err
+
+
+def test_a_file_that_is_shorter_than_a_database_is_left_as_it_is(tidal: Tidal, tmp_path: Path) -> None:
+    (tmp_path / "tidal.db").write_text("x")
+    ran = tidal("init")
+    assert (ran.code, "no traceback" if "not an SQLite database" in ran.err else ran.err) == (1, "no traceback")
+    assert (tmp_path / "tidal.db").read_text() == "x"
+
+
+def test_one_thing_is_not_told_as_several(tidal: Tidal, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("The kiln is hot.")
+    assert tidal("ingest", "note.md").code == 0
+    assert "with 1 entry\n" in tidal("init").out
+    assert tidal("stats").out.startswith("1 entry with the turns")
 
 
 @pytest.mark.parametrize("name", ["backup", "export"])

@@ -150,6 +150,21 @@ def test_what_is_no_history_is_told(tidal: Tidal, tmp_path: Path) -> None:
     assert tidal("import", "letter.json", "--format", "telegram").code == 2
 
 
+def test_files_of_a_folder_that_are_no_histories_are_named(tidal: Tidal, tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    histories.chatgpt(folder / "gpt.json")
+    (folder / "letter.json").write_text('{"dear": "reader"}')
+    whole = (folder / "gpt.json").read_text()
+    (folder / "half.json").write_text(f"{whole[:-1]}, {whole[1:-20]}")  # the second conversation is cut
+    done = tidal("import", "exports", "--json")
+    assert [Path(each).name for each in done.data["passed_over"]] == ["letter.json"]
+    [skipped] = done.data["skipped"]
+    assert (Path(skipped["file"]).name, skipped["reason"]) == ("half.json", "it is no JSON, or its end is missing")
+    assert done.code == 4
+    assert "letter.json" in tidal("import", "exports").out
+
+
 def test_a_turn_that_was_forgotten_stays_so(tidal: Tidal, tmp_path: Path) -> None:
     path = str(histories.codex(tmp_path / "rollout.jsonl"))
     tidal("import", path)

@@ -174,3 +174,11 @@ def _sources() -> set[str]:
             return {document.source for document in memory.documents.list()}
     except StorageError:  # there is no file yet
         return set()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_with_a_name_is_skipped_instead_of_waited_for(tidal: Tidal, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    done = tidal("ingest", "pipe.md", "--json")
+    assert done.code == 4
+    assert "no file" in done.data["skipped"][0]["reason"]

@@ -31,5 +31,5 @@ async def test_a_client_talks_to_the_served_memory(db: Path) -> None:
 
 def test_an_address_that_is_open_to_others_needs_a_token(db: Path) -> None:
     done = CliRunner().invoke(app, ["serve", "--db", str(db), "--http", "--host", "0.0.0.0"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "token" in done.output

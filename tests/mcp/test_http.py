@@ -85,6 +85,15 @@ def test_names_that_are_not_the_servers_are_refused(db: Path) -> None:
         assert post(url, Origin=f"http://localhost:{port}").status == 200
 
 
+def test_no_connection_is_held_open_for_a_stream(db: Path) -> None:
+    with http_server(db, *SCOPE) as url:
+        place = urlsplit(url)
+        with closing(http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)) as connection:
+            connection.request("GET", place.path, headers={"Accept": "text/event-stream"})
+            response = connection.getresponse()
+            assert (response.status, response.getheader("Allow")) == (405, "POST")
+
+
 def test_explicit_names_with_a_token_are_let_through(db: Path) -> None:
     options = ("--token", TOKEN, "--allow-host", "memory.example.org", "--allow-origin", "https://app.example.org")
     with http_server(db, *SCOPE, *options) as url:

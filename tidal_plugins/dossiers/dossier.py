@@ -82,7 +82,8 @@ class Dossiers:
         found = self._stored([normal(checked_topic(topic))])
         if not found:
             raise NotFound(
-                f"no dossier on {shown(topic)} in scope {shown(self.scope)}: memory.dossiers.refresh(topic) makes one"
+                f"no dossier on {shown(topic)} in scope {shown('/'.join(self.scope))}: "
+                "memory.dossiers.refresh(topic) makes one"
             )
         return found[0].dossier
 

@@ -114,7 +114,7 @@ def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
     """Return an open conflict by its id. Raises ``NotFound``."""
     document = read_document(storage, scope, CONFLICTS, id_) if isinstance(id_, str) else None
     if document is None:
-        raise NotFound(f"no open conflict {shown(id_)} in scope {shown(scope)}; conflicts() lists them")
+        raise NotFound(f"no open conflict {shown(id_)} in scope {shown('/'.join(scope))}; conflicts() lists them")
     return _conflict_of(document)
 
 

@@ -332,7 +332,7 @@ class Facts(MutableMapping[str, Any]):
     def _current(self, key: str) -> Version:
         version = self._last(_folded(key))
         if version is None or version.ended:
-            raise NotFound(f"no fact {shown(key)} in scope {shown(self._scope)}")
+            raise NotFound(f"no fact {shown(key)} in scope {shown('/'.join(self._scope))}")
         return version
 
     @whole()

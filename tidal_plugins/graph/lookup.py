@@ -44,7 +44,9 @@ class Lookup:
         found = graph.entities(self._ids(graph, name))
         chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
         if not chosen:
-            raise NotFound(f"no entity {shown(name)} in scope {shown(self._scope)}; graph.search finds similar names")
+            raise NotFound(
+                f"no entity {shown(name)} in scope {shown('/'.join(self._scope))}; graph.search finds similar names"
+            )
         return max(chosen, key=lambda entity: (entity.category == "technical", len(entity.episodes), entity.id))
 
     def root(self, graph: StoredGraph, name: str) -> str:
@@ -56,7 +58,7 @@ class Lookup:
         """Return the link of a relation as it is believed now. Raises ``NotFound``."""
         found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
         if not found:
-            raise NotFound(f"no relation {shown(id_)} in scope {shown(self._scope)}")
+            raise NotFound(f"no relation {shown(id_)} in scope {shown('/'.join(self._scope))}")
         return found[0]
 
     def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:

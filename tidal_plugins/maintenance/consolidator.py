@@ -131,7 +131,8 @@ class Consolidator:
         lines = self.storage.read_log(self.scope, RUNS, keys=[run])
         if not lines:
             raise NotFound(
-                f"no consolidation {shown(run)} to undo in scope {shown(self.scope)}: it was undone, or is too long ago"
+                f"no consolidation {shown(run)} to undo in scope {shown('/'.join(self.scope))}: "
+                "it was undone, or is too long ago"
             )
         restored = 0
         for line in reversed(lines):

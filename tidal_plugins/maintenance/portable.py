@@ -74,7 +74,7 @@ def read_lines(path: str) -> Iterator[dict[str, Any]]:
         try:
             yield from _checked(source, path)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise _damaged(path, str(error)) from error
+            raise _damaged(path, "a line is no JSON") from error
 
 
 def to_text(vector: NDArray[np.float32]) -> str:
@@ -110,7 +110,7 @@ def _object(line: bytes, path: str, *, first: bool) -> dict[str, Any]:
     except ValueError as error:
         if first:
             raise _other(path) from error
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, "a line is no JSON") from error
     if first:
         _check_header(value, path)
     if not isinstance(value, dict):
@@ -128,7 +128,7 @@ def _check_header(value: Any, path: str) -> None:
 
 
 def _other(path: str) -> NotADatabase:
-    return NotADatabase(f"{path} is no export of a memory: name a file that memory.export wrote")
+    return NotADatabase(f"{path} is no export of a memory: name a file that an export wrote")
 
 
 def _damaged(path: str, why: str) -> Corrupt:

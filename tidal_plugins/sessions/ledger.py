@@ -85,7 +85,7 @@ class Ledger:
         check_int(id, "a session's id", 0, MAX_ID)
         document = read_document(self.storage, self.scope, SESSIONS, str(id))
         if document is None:
-            raise NotFound(f"no session {id} in scope {shown(self.scope)}")
+            raise NotFound(f"no session {id} in scope {shown('/'.join(self.scope))}")
         counters = self._counters(session_node(id))
         return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
 

@@ -9,7 +9,7 @@ import typer
 
 from tidal_cli.command import command
 from tidal_cli.errors import Exit, Failed
-from tidal_cli.session import Run
+from tidal_cli.session import Run, counted
 
 if TYPE_CHECKING:
     from tidal_cli.importing import Imported
@@ -61,7 +61,12 @@ def _lines(account: Imported) -> list[str]:
     turns = f"{account.new:,} new, {account.grown:,} grown, {account.known:,} known"
     turns += f", {account.forgotten:,} forgotten on request" if account.forgotten else ""
     lines = [f"files: {formats}", f"conversations: {account.conversations:,}"]
-    lines += [f"turns: {turns}, {account.tool_calls:,} tool calls"]
+    lines += [f"turns: {turns}, {counted(account.tool_calls, 'tool call')}"]
     lines += [f"skipped {file}: {reason}" for file, reason in account.skipped[:LISTED]]
     more = len(account.skipped) - LISTED
-    return [*lines, *([f"… and {more:,} more"] if more > 0 else [])]
+    lines += [f"… and {more:,} more"] if more > 0 else []
+    if account.passed_over:
+        rest = len(account.passed_over) - LISTED
+        names = [*account.passed_over[:LISTED], *([f"… and {rest:,} more"] if rest > 0 else [])]
+        lines.append(f"no histories, passed over: {', '.join(names)}")
+    return lines

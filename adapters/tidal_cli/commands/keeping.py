@@ -12,7 +12,7 @@ import typer
 
 from tidal_cli.command import command
 from tidal_cli.errors import Exit, replacing
-from tidal_cli.session import Run, cut, embedder, local
+from tidal_cli.session import Run, counted, cut, embedder, local
 
 if TYPE_CHECKING:
     from tidal_plugins import Consolidation, TidalMemory
@@ -39,7 +39,7 @@ def init(run: Run) -> None:
     state = "made" if new else "is there already, with"
     run.show(
         {"path": place, "new": new, "entries": entries},
-        f"{place}: {state} {f'{entries:,} entries' if not new else 'an empty memory'}",
+        f"{place}: {state} {'an empty memory' if new else counted(entries, 'entry', 'entries')}",
     )
     if new and not run.as_json:
         run.note(f"next: tidal ingest FOLDER --db {path}, tidal import HISTORY --db {path}, tidal chat --db {path}")
@@ -55,7 +55,7 @@ def consolidate(
     with run.memory(writes=True) as memory:
         if undo is not None:
             count = memory.maintenance.undo(undo)
-            run.show({"undone": count}, f"{count} changes were put back")
+            run.show({"undone": count}, f"put back: {counted(count, 'change')}")
             return
         done = memory.maintenance.run()
     run.show(done, "\n".join(_consolidated(done)))
@@ -83,7 +83,7 @@ def reembed(run: Run, name: Annotated[str, typer.Argument(help="minilm, hashing,
     When it was interrupted, the same command goes on."""
     with run.memory(writes=True) as memory, run.progress("embedding") as bar:
         count = memory.reembed(embedder(name), progress=bar)
-    run.show({"embedded": count, "embedder": name}, f"{count:,} passages have the vectors of {name} now")
+    run.show({"embedded": count, "embedder": name}, f"{counted(count, 'passage')} embedded with {name}")
     if name != run.settings.embedder and not run.as_json:
         run.note(f"from now on, say so with every command: export TIDAL_EMBEDDER={name}")
 
@@ -109,7 +109,7 @@ def doctor(
     lines = [
         f"file      {run.settings.db} ({size(stats.file_bytes)}, log {size(stats.log_bytes)})",
         f"embedder  {report.embedder or 'none yet'} (opened with {run.settings.embedder})",
-        f"waiting   {waiting:,} turns",
+        f"waiting   {counted(waiting, 'turn')}",
         f"versions  {', '.join(f'{name} {number}' for name, number in (versions | where).items())}",
         f"check     {report}",
         *(f"advice    {line}" for line in advice),

@@ -112,11 +112,11 @@ def facts(
             run.show(versions, "\n".join(lines))
         elif as_of is not None:
             held = dict(known.as_of(as_of.astimezone()))
-            run.show(held, "\n".join(f"{name}: {value}" for name, value in held.items()))
+            run.show(held, "\n".join(f"{name}: {value}" for name, value in held.items()) or "no fact held then")
         else:
             now = [known.fact(name) for name in known]
             lines = [f"{each.key}: {each.value}  (since {local(each.since)})" for each in now]
-            run.show(now, "\n".join(lines) or "no fact is set; the API sets them: memory.facts[key] = value")
+            run.show(now, "\n".join(lines) or "no fact is set: programs set them; tidal entity tells what was said")
 
 
 def dossier(

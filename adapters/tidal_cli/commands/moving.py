@@ -10,7 +10,7 @@ import typer
 from tidal_cli.command import command
 from tidal_cli.commands.keeping import size
 from tidal_cli.errors import replacing
-from tidal_cli.session import Run
+from tidal_cli.session import Run, counted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def export(
     with run.memory() as memory, replacing(path):
         lines = memory.export(path, replace=replace)
     bytes_ = path.stat().st_size
-    run.show({"path": path, "lines": lines, "bytes": bytes_}, f"{path}: {lines:,} lines, {size(bytes_)}")
+    run.show({"path": path, "lines": lines, "bytes": bytes_}, f"{path}: {counted(lines, 'line')}, {size(bytes_)}")
 
 
 def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal export wrote.")]) -> None:
@@ -49,4 +49,4 @@ def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal 
             for ending in ("", "-wal", "-shm"):
                 Path(f"{run.settings.db}{ending}").unlink(missing_ok=True)
         raise
-    run.show({"path": place, "lines": lines}, f"{place}: {lines:,} lines were loaded")
+    run.show({"path": place, "lines": lines}, f"{place}: loaded {counted(lines, 'line')}")

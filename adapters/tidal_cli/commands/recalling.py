@@ -16,8 +16,18 @@ if TYPE_CHECKING:
 
 Query = Annotated[str, typer.Argument(help="What to look for, in any words.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits to return.")]
+KINDS = ("conversation", "skill", "kb", "fact", "dossier", "episode")
+
+
+def _kinds(given: list[str] | None) -> list[str] | None:
+    """Return kinds as they are, or raise a usage error for one that there is not."""
+    if wrong := [kind for kind in given or () if kind not in KINDS]:
+        raise typer.BadParameter(f"{wrong[0]!r} is none of {', '.join(KINDS)}")
+    return given
+
+
 Kinds = Annotated[
-    list[str] | None, typer.Option("--kind", help="Only conversation, skill, kb, fact, dossier or episode.")
+    list[str] | None, typer.Option("--kind", callback=_kinds, help=f"Only {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
 ]
 Threads = Annotated[list[str] | None, typer.Option("--thread", help="Only this conversation.")]
 Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source, such as a file.")]
@@ -82,6 +92,8 @@ def whisper(run: Run, turn: Annotated[str, typer.Argument(help="What the user sa
     """Show what a model would be reminded of.
 
     Nothing is shown for small talk, or when no memory is relevant enough."""
+    if not turn.strip():
+        raise Failed("a turn must not be empty", Exit.USAGE)
     with run.memory() as memory:
         said = memory.whisper(turn)
     run.show({"text": str(said), "hits": [as_data(hit) for hit in said.hits]}, str(said))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidal_cli.command import command
+from tidal_cli.commands.stats import every_entry
 from tidal_cli.errors import Exit, Failed
 from tidal_cli.session import Run, cut, local
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 LISTED = 20
 """Memories that are shown before they go; of the rest the number is told."""
-
-MOST = 1000
-"""The most entries of a thread or source that are listed."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,7 +41,8 @@ def forget(
         raise Failed("say what to forget: ids, --thread, --source or --query", Exit.USAGE)
     with run.memory(writes=not dry_run) as memory:
         found = _chosen(memory, ids or [], thread, source, query, limit)
-        if not found and (dry_run or not source):
+        known = source is not None and memory.documents.get(source) is not None
+        if not found and (dry_run or not known):
             raise Failed("nothing is stored that fits", Exit.NOTHING)
         lines = [f"{each.id} {each.kind} {local(each.occurred_at)}: {cut(each.text, 100)}" for each in found]
         more = [f"… and {len(found) - LISTED:,} more"] if len(found) > LISTED else []
@@ -53,7 +52,7 @@ def forget(
             return
         if not yes:
             run.note("\n".join([*lines[:LISTED], *more]))
-            if not typer.confirm(f"Forget {_count(len(found))} for good?", err=True):
+            if not typer.confirm(f"Forget {_count(len(found)) if found else source} for good?", err=True):
                 raise Failed("nothing was forgotten", Exit.REFUSED)
         named = [each.id for each in found]
         receipt = memory.forget(*named, source=source, thread=thread, everywhere=everywhere)
@@ -70,9 +69,9 @@ def _chosen(
     for episode in [each.id for each in found if each.kind == "episode"]:
         found += [memory.get(id_) for id_ in memory.episodes.entry_ids(episode) if id_ != episode]
     if thread is not None:
-        found += memory.entries.list(limit=MOST, threads={thread}, include_archived=True)
+        found += every_entry(memory, threads={thread})
     if source is not None:
-        found += memory.entries.list(limit=MOST, sources={source}, include_archived=True)
+        found += every_entry(memory, sources={source})
     if query is not None:
         found += [hit.entry for hit in memory.recall(query, limit=limit)]
     return list({each.id: each for each in found}.values())

@@ -20,7 +20,7 @@ def serve(
     run: Run,
     http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP at /mcp, not standard input.")] = False,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 for any that is free.")] = 8765,
     token: Annotated[
         str | None, typer.Option(envvar="TIDAL_MCP_TOKEN", help="The bearer token that clients must send.")
     ] = None,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidal_cli.command import command
 from tidal_cli.commands.keeping import size
-from tidal_cli.session import Run
+from tidal_cli.session import Run, counted
 
 if TYPE_CHECKING:
     from tidal_plugins import Entry, TidalMemory
@@ -52,25 +52,26 @@ def stats(
     hits = {"turns": len(turns), "with_memories": rate, "memories": sum(surfaced)}
     data = {"figures": figures, "kinds": kinds, "tiers": tiers, "growth": growth, "hits": hits}
     file = f"{size(figures.file_bytes)}, log {size(figures.log_bytes)}"
+    waiting, grown = counted(figures.waiting, "turn"), counted(sum(growth.values()), "entry", "entries")
     run.show(
         data,
         "\n".join(
             [
-                f"{figures.entries:,} entries with their turns, {figures.waiting:,} turns waiting, file {file}",
+                f"{counted(figures.entries, 'entry', 'entries')} with the turns, {waiting} waiting, file {file}",
                 *_bars("kinds", kinds),
                 *_bars("tiers", tiers),
-                f"growth  {spark(list(growth.values()))}  {sum(growth.values()):,} entries in {days} days",
-                f"hits    {sum(surfaced):,} memories surfaced, before {rate:.0%} of the last {len(turns):,} turns",
+                f"growth  {spark(list(growth.values()))}  {grown} in {counted(days, 'day')}",
+                f"hits    {rate:.0%} of the last {counted(len(turns), 'turn')} had memories ({sum(surfaced):,} in all)",
                 *([f"slow    {figures.slow} questions, {figures.timeouts} timeouts"] if figures.slow else []),
             ]
         ),
     )
 
 
-def every_entry(memory: TidalMemory) -> Iterator[Entry]:
-    """Yield every entry but the turns themselves, a page at a time."""
+def every_entry(memory: TidalMemory, **filter: Any) -> Iterator[Entry]:
+    """Yield every entry that a filter lets through but the turns themselves, a page at a time."""
     after = 0
-    while page := memory.entries.list(limit=PAGE, after=after, include_archived=True):
+    while page := memory.entries.list(limit=PAGE, after=after, include_archived=True, **filter):
         yield from page
         after += len(page)
 

@@ -91,7 +91,7 @@ def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge
     with storage.transaction():
         document = read_document(storage, scope, MERGES, id_) if isinstance(id_, str) else None
         if document is None or document.value["undone_at"] is not None:
-            raise NotFound(f"no merge {shown(id_)} to undo in scope {shown(scope)}; merges() lists them")
+            raise NotFound(f"no merge {shown(id_)} to undo in scope {shown('/'.join(scope))}; merges() lists them")
         merge = replace(decode(Merge, document.value), undone_at=now)
         write_document(storage, scope, MERGES, id_, encode(merge))
         return merge

@@ -66,7 +66,7 @@ class EntryStore(MemoryBase, Entries):
                         self._store(draft, scope, item, draft.next_key(), change)
                 return list(new)
             if missing := [id_ for id_ in ids if id_ not in known]:
-                raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
+                raise NotFound(f"no entry {shown(missing[0])} in scope {shown('/'.join(scope))}")
             for item in prepared:
                 self._replace(draft, scope, item, change)
             return ids

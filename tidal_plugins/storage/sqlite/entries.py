@@ -248,7 +248,7 @@ class EntryStore(SQLiteBase, Entries):
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:
-            raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
+            raise NotFound(f"no entry {shown(missing[0])} in scope {shown('/'.join(scope))}")
         return key, [keys[id_] for id_ in ids]
 
 

@@ -26,6 +26,10 @@ WAL_BYTES = 64 * 1024 * 1024
 """Size to which the log file shrinks after a checkpoint."""
 
 
+SMALLEST_FILE = 512
+"""Bytes of the smallest database, of one page of the smallest size. SQLite takes a shorter file for an empty one."""
+
+
 def checked_path(path: str | os.PathLike[str]) -> str:
     """Return an absolute path to a file that exists or can be made, or raise what is wrong with it."""
     text = check_path(path, "the path of a memory")
@@ -53,6 +57,8 @@ def open_file(
     import apsw
     import sqlite_vec
 
+    if os.path.isfile(path) and 0 < os.path.getsize(path) < SMALLEST_FILE:  # noqa: PTH113, PTH202
+        raise NotADatabase(f"{path} is not an SQLite database; give the memory a file of its own")
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create_file else 0)
     connection = apsw.Connection(path, flags=flags)
     try:

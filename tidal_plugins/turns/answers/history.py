@@ -51,7 +51,8 @@ class Turn(Result):
     @property
     def line(self) -> str:
         tools = f" (tools: {', '.join(self.tools)})" if self.tools else ""
-        head = f"thread «{self.thread}», {self.turns} turns, last" if self.turns else f"turn {self.turn}"
+        count = "1 turn" if self.turns == 1 else f"{self.turns} turns, last"
+        head = f"thread «{self.thread}», {count}" if self.turns else f"turn {self.turn}"
         return f"- [{self.citation}] {head} {self.at:%Y-%m-%d %H:%M} UTC: {self.summary}{tools}"
 
 

@@ -65,7 +65,7 @@ def _answer(options: Options, about: dict[str, str], until: float) -> str:
 
 
 def _given() -> bytes:
-    """Return the input. One that is too long is read to its end, as its writer would fail, and raises ``ValueError``."""
+    """Return the input. One that is too long is read to its end, or its writer fails, and raises ``ValueError``."""
     given = sys.stdin.buffer.read(MAX_INPUT)
     longer = False
     while sys.stdin.buffer.read(MAX_PIECE):

@@ -11,7 +11,6 @@ from tidal_histories.conversation import Conversation, text_of, time_of, turns
 from tidal_histories.lines import items, lines
 from tidal_plugins import Message, ToolCall
 
-
 _UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
 """States of a tool that has not ended."""
 

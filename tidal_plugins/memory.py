@@ -95,11 +95,9 @@ class TidalMemory(CompactingView):
     ) -> None:
         from tidal_plugins.opening import open_services
         from tidal_plugins.plugs import Plugs
-        from tidal_plugins.settings import Settings
 
         check_scope(scope)  # before a file is made
         plugs = Plugs(embedder, emotion, summariser, claim_extractor, graph_extractor, reranker, redactor, assessor)
-        settings = Settings() if settings is None else settings
         build = partial(open_services, plugs=plugs, peers=peers, settings=settings, clock=clock)
         super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
         self._rebuild = partial(build, None, key=None, read_only=False)

@@ -45,7 +45,7 @@ def open_services(
     read_only: bool,
     plugs: Plugs,
     peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
-    settings: Settings,
+    settings: Settings | None,
     clock: Callable[[], datetime],
 ) -> Services:
     """Open a store. Raises ``InvalidInput`` for an argument that does not fit, and ``StorageError``."""

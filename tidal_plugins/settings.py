@@ -25,7 +25,7 @@ FileAction = Literal[
 
 
 class Group(BaseModel):
-    # Validators are built when the first memory is opened, not at import.
+    # Validators are built when the first settings are given: defaults need none, and each group's take milliseconds.
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
@@ -310,13 +310,13 @@ class BriefSettings(Group):
 REWARD, ANNOTATE = "reward", "annotate"
 
 SIGNALS: Mapping[str, SignalType] = {
-    REWARD: SignalType(),
-    ANNOTATE: SignalType(sign=0),
-    "view": SignalType(),
-    "like": SignalType(half_life=168.0),
-    "share": SignalType(half_life=168.0),
-    "skip": SignalType(sign=-1),
-    "dislike": SignalType(half_life=168.0, sign=-1),
+    REWARD: SignalType.model_construct(),
+    ANNOTATE: SignalType.model_construct(sign=0),
+    "view": SignalType.model_construct(),
+    "like": SignalType.model_construct(half_life=168.0),
+    "share": SignalType.model_construct(half_life=168.0),
+    "skip": SignalType.model_construct(sign=-1),
+    "dislike": SignalType.model_construct(half_life=168.0, sign=-1),
 }
 """Deliberate signals last a week, incidental ones a day, as in [tidalDB]."""
 
@@ -345,27 +345,27 @@ class Settings(Group):
     """The time zone by which a moment belongs to a day, by its IANA name, such as ``Europe/Berlin``: for «yesterday»
     and «by Friday» in a query or a memory, and for the dates of whispers, dossiers, briefs and capsules. What is stored
     and returned as a time does not depend on it."""
-    storage: StorageSettings = Field(default_factory=StorageSettings)
-    ingestion: IngestionSettings = Field(default_factory=IngestionSettings)
-    secrets: SecretSettings = Field(default_factory=SecretSettings)
-    models: ModelSettings = Field(default_factory=ModelSettings)
-    decay: DecaySettings = Field(default_factory=DecaySettings)
-    gate: GateSettings = Field(default_factory=GateSettings)
-    facts: FactSettings = Field(default_factory=FactSettings)
-    graph: GraphSettings = Field(default_factory=GraphSettings)
-    supersession: SupersessionSettings = Field(default_factory=SupersessionSettings)
-    affect: AffectSettings = Field(default_factory=AffectSettings)
-    recall: RecallSettings = Field(default_factory=RecallSettings)
-    rerank: RerankSettings = Field(default_factory=RerankSettings)
-    hops: HopSettings = Field(default_factory=HopSettings)
-    peers: PeerSettings = Field(default_factory=PeerSettings)
-    whisper: WhisperSettings = Field(default_factory=WhisperSettings)
-    consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
-    compaction: CompactionSettings = Field(default_factory=CompactionSettings)
-    dossier: DossierSettings = Field(default_factory=DossierSettings)
-    capsule: CapsuleSettings = Field(default_factory=CapsuleSettings)
-    brief: BriefSettings = Field(default_factory=BriefSettings)
-    signals: SignalSettings = Field(default_factory=SignalSettings)
+    storage: StorageSettings = Field(default_factory=StorageSettings.model_construct)
+    ingestion: IngestionSettings = Field(default_factory=IngestionSettings.model_construct)
+    secrets: SecretSettings = Field(default_factory=SecretSettings.model_construct)
+    models: ModelSettings = Field(default_factory=ModelSettings.model_construct)
+    decay: DecaySettings = Field(default_factory=DecaySettings.model_construct)
+    gate: GateSettings = Field(default_factory=GateSettings.model_construct)
+    facts: FactSettings = Field(default_factory=FactSettings.model_construct)
+    graph: GraphSettings = Field(default_factory=GraphSettings.model_construct)
+    supersession: SupersessionSettings = Field(default_factory=SupersessionSettings.model_construct)
+    affect: AffectSettings = Field(default_factory=AffectSettings.model_construct)
+    recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)
+    rerank: RerankSettings = Field(default_factory=RerankSettings.model_construct)
+    hops: HopSettings = Field(default_factory=HopSettings.model_construct)
+    peers: PeerSettings = Field(default_factory=PeerSettings.model_construct)
+    whisper: WhisperSettings = Field(default_factory=WhisperSettings.model_construct)
+    consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings.model_construct)
+    compaction: CompactionSettings = Field(default_factory=CompactionSettings.model_construct)
+    dossier: DossierSettings = Field(default_factory=DossierSettings.model_construct)
+    capsule: CapsuleSettings = Field(default_factory=CapsuleSettings.model_construct)
+    brief: BriefSettings = Field(default_factory=BriefSettings.model_construct)
+    signals: SignalSettings = Field(default_factory=SignalSettings.model_construct)
     retention: tuple[RetentionRule, ...] = ()
     """How long what is kept; maintenance forgets the rest. Without rules nothing is forgotten."""
     policies: Mapping[str, Policy] = Field(default_factory=dict)

@@ -11,6 +11,9 @@ from tidal_histories.conversation import Conversation, text_of, time_of, turns
 from tidal_histories.lines import items, lines
 from tidal_plugins import Message, ToolCall
 
+_UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
+"""States of a tool that has not ended."""
+
 
 def read(path: Path) -> Iterator[Conversation]:
     """Yield the session of a chat. Thoughts and the program's own notices are left out."""
@@ -51,6 +54,8 @@ def _messages(record: Mapping[str, Any]) -> Iterator[Message]:
     if text.strip() or calls:
         yield Message("assistant", text, id_, tool_calls=calls, at=at)
     for number, (call, made) in enumerate(zip(ran, calls, strict=True)):
+        if not call.get("result") and call.get("status") in _UNDER_WAY:
+            continue  # the record is written again with the result
         failed = call.get("status") in ("error", "cancelled")
         result = "\n".join(_results(call.get("result")))
         yield Message("tool", result, f"{id_}/{number}", tool_call_id=made.id, error=failed, at=at)

@@ -23,11 +23,15 @@ Said = Callable[[Mapping[str, Any], str, int], tuple[str, list[Message]]]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a transcript: the byte and the number at which a line begins, and the session of the lines before."""
+    """A place in a transcript: the byte and the number at which a line begins, and the session of the lines before.
+
+    In a file that is written anew, ``number`` is that of a turn, and ``id`` that of its first message.
+    """
 
     offset: int = 0
     number: int = 0
     session: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,7 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
     for later, since the program writes it at this moment.
     """
     if format not in APPENDED:
-        for conversation in reader_of(format)(path):
-            yield from (Turn(conversation.thread, tuple(turn), Mark()) for turn in conversation.turns)
+        yield from _rewritten(path, format, mark)
         return
     said: Said = import_module(f"tidal_histories.{format.replace('-', '_')}").said
     with path.open("rb") as file:
@@ -65,6 +68,15 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
                 turn = Turn(session, (message,), Mark(offset, number, before))
         if turn is not None:
             yield turn
+
+
+def _rewritten(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
+    """Yield the turns of a file that is written anew, from the marked one on; all, if another stands in its place."""
+    found = [(each.thread, tuple(turn)) for each in reader_of(format)(path) for turn in each.turns]
+    fits = 0 <= mark.number < len(found) and found[mark.number][1][0].id == mark.id
+    begin = mark.number if fits else 0
+    for number, (thread, messages) in enumerate(found[begin:], begin):
+        yield Turn(thread, messages, Mark(number=number, id=str(messages[0].id)))
 
 
 def _opens(message: Message, turn: Turn, session: str) -> bool:

@@ -14,6 +14,10 @@ from typing import NoReturn
 
 SETUPS = ("install", "remove", "status")
 
+QUICKER = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""Variables with which a process starts sooner: numpy makes no threads, which takes a third of its import, and
+nobody looks for plugins of pydantic."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run ``tidal hook`` with its arguments, and return the exit code."""
@@ -28,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def end_with(arguments: Sequence[str]) -> NoReturn:
     """Run ``tidal hook`` and end the process at once: to take down models and modules takes time."""
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for some takes a tenth of the time to start
+    for name, value in QUICKER.items():
+        os.environ.setdefault(name, value)
     gc.disable()  # the process ends sooner than it would need its memory back
     code = main(arguments)
     try:

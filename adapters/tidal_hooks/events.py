@@ -55,12 +55,12 @@ def _reminder(event: str, payload: Mapping[str, Any], options: Options, db: Path
     """Return what memory says at the start of a session or before an answer. The memory is only read."""
     if not db.exists():
         return ""
+    model = embedder(options.embedder)
+    if event == PROMPT and (load := getattr(model, "load", None)):
+        threading.Thread(target=_tried, args=(load,), daemon=True).start()  # while the memory is imported and opened
     from tidal_hooks.texts import after_compaction, at_start
     from tidal_plugins import TidalMemory
 
-    model = embedder(options.embedder)
-    if event == PROMPT and (load := getattr(model, "load", None)):
-        threading.Thread(target=_tried, args=(load,), daemon=True).start()  # while the memory is opened
     memory = TidalMemory(db, read_only=True, embedder=model, scope=options.scope)
     parts = []
     if notes.compacted and (event == PROMPT or payload.get("source") == "compact"):

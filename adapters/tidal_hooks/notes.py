@@ -41,7 +41,8 @@ class Notes:
         try:
             known: Any = json.loads(path.read_text("utf-8"))
             surfaced = {str(key): [str(id_) for id_ in ids] for key, ids in known["surfaced"].items()}
-            mark = Mark(int(known["mark"]["offset"]), int(known["mark"]["number"]), str(known["mark"]["session"]))
+            at = known["mark"]
+            mark = Mark(int(at["offset"]), int(at["number"]), str(at["session"]), str(at["id"]))
             seen = [str(id_) for id_ in known["seen"]]
             return cls(path, mark, str(known["transcript"]), surfaced, known["compacted"] is True, seen)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

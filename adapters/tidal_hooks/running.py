@@ -16,6 +16,9 @@ from tidal_hooks.options import Options, log_path
 MAX_INPUT = 16 << 20
 """Bytes of the JSON that are read. A prompt with a whole file in it has some of them."""
 
+MAX_PIECE = 1 << 16
+"""Bytes that are read at once of what comes after them."""
+
 MAX_LOG = 1 << 20
 """Bytes of the log after which it begins anew; the one before is kept beside it."""
 
@@ -53,12 +56,23 @@ def run(arguments: Sequence[str]) -> int:
 def _answer(options: Options, about: dict[str, str], until: float) -> str:
     from tidal_hooks.events import answer
 
-    payload = json.loads(sys.stdin.buffer.read(MAX_INPUT))
+    payload = json.loads(_given())
     if not isinstance(payload, dict):
         raise TypeError("the input is no object of JSON")
     about["event"] = str(payload.get("hook_event_name"))[:40]
     logging.getLogger().addHandler(_Lines(options.log, about["event"]))
     return answer(payload, options, until)
+
+
+def _given() -> bytes:
+    """Return the input. One that is too long is read to its end, or its writer fails, and raises ``ValueError``."""
+    given = sys.stdin.buffer.read(MAX_INPUT)
+    longer = False
+    while sys.stdin.buffer.read(MAX_PIECE):
+        longer = True
+    if longer:
+        raise ValueError(f"the input is longer than {MAX_INPUT >> 20} MiB")
+    return given
 
 
 class _Lines(logging.Handler):

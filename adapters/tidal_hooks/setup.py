@@ -98,10 +98,23 @@ def _change(agent: Agent, path: Path, before: object, after: object, *, yes: boo
         if not sys.stdin.isatty():
             print("tidal: nothing was written; --yes writes it", file=sys.stderr)
             return REFUSED
-        if input(f"Write {path}? [y/N] ").strip().lower() not in ("y", "yes"):
+        if not _agreed(f"Write {path}? [y/N] "):
             return REFUSED
-    write(path, after)
+    try:
+        write(path, after)
+    except OSError as error:
+        print(f"tidal: {path}: it cannot be written: {error}", file=sys.stderr)
+        return REFUSED
     print(f"{path}: written")
     if agent.note:
         print(agent.note)
     return 0
+
+
+def _agreed(question: str) -> bool:
+    """Ask on the terminal. An input that ends, and Ctrl-C, say no."""
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return False

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import histories
+from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 
@@ -35,13 +36,41 @@ def test_a_session_that_is_replayed_twice_is_there_once(
         agent.hook(prompt, session, prompt="Go on, please.", transcript_path=path)
         agent.hook(stop, session, transcript_path=path, stop_hook_active=False)
         agent.hook(compact, session, transcript_path=path, trigger="auto")
-        agent.hook("SessionEnd", session, transcript_path=path, reason="exit")
+        if write is not histories.codex:  # which has no such event
+            agent.hook("SessionEnd", session, transcript_path=path, reason="exit")
         found.append(agent.episodes())
     assert agent.log == ""
     assert found[0] == found[1]
     [episode] = found[0]
     assert episode.thread == session
     assert [message.role for message in episode.messages].count("tool") == 1
+
+
+LONG: list[tuple[Callable[[Path], Path], tuple[str, ...]]] = [
+    (sessions.claude_code, ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")),
+    (sessions.codex, ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact")),
+    (sessions.gemini_cli, ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd")),
+]
+
+
+@pytest.mark.parametrize(("write", "events"), LONG, ids=["claude-code", "codex", "gemini-cli"])
+def test_a_session_that_grows_is_recorded_as_it_was_said_and_once(
+    agent: Agent, tmp_path: Path, write: Callable[[Path], Path], events: tuple[str, ...]
+) -> None:
+    path = write(tmp_path / "long.jsonl")
+    whole = path.read_bytes()
+    own = {"turn_id": "turn-1", "model": "a model"} if write is sessions.codex else {}
+    for part in (len(whole) // 3, len(whole) * 2 // 3, len(whole), len(whole)):
+        path.write_bytes(whole[:part])
+        for event in events:
+            agent.hook(event, "long", transcript_path=str(path), prompt="Go on, please.", source="startup", **own)
+    found = agent.episodes()
+    assert agent.log == ""
+    assert [(each.messages[0].text, each.messages[-1].text) for each in found] == list(sessions.TURNS)
+    assert {each.thread for each in found} == {"long"}
+    results = [message.text for each in found for message in each.messages if message.role == "tool"]
+    assert results == [f"seen {number}" for number in range(len(sessions.TURNS))]
+    assert not any(sessions.HIDDEN in message.text for each in found for message in each.messages)
 
 
 def test_another_session_is_reminded_and_the_same_one_is_not(agent: Agent, tmp_path: Path) -> None:

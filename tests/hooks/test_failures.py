@@ -30,13 +30,26 @@ PATH = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "XDG_STATE_HOME": ""}
         b"[1, 2]",
         b"\xff\xfe{",
         b"[" * 100_000,
+        json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "a", "prompt": "clay " * 4_000_000}).encode(),
         json.dumps({"hook_event_name": "Stop"}).encode(),
         json.dumps({"hook_event_name": "Stop", "session_id": "a"}).encode(),
         json.dumps({"hook_event_name": "Stop", "session_id": "a", "transcript_path": "/none.jsonl"}).encode(),
         json.dumps({"hook_event_name": "Stop", "session_id": "a", "transcript_path": "/"}).encode(),
         json.dumps({"hook_event_name": "Stop", "session_id": "a", "transcript_path": "a\0b"}).encode(),
     ],
-    ids=["empty", "words", "list", "bytes", "deep", "no session", "no transcript", "no file", "folder", "no path"],
+    ids=[
+        "empty",
+        "words",
+        "list",
+        "bytes",
+        "deep",
+        "long",
+        "no session",
+        "no transcript",
+        "no file",
+        "folder",
+        "no path",
+    ],
 )
 def test_an_input_that_cannot_be_used_is_logged(agent: Agent, given: bytes) -> None:
     assert agent.give(given) == ""
@@ -150,6 +163,46 @@ def test_a_hostile_transcript_is_read_as_far_as_it_is_one(agent: Agent, tmp_path
     assert told.count("</tidal-memory") == told.count("<tidal-memory>") == 1
     assert "<tidal-capsule>" not in told
     assert "copper glaze" in agent.added("UserPromptSubmit", prompt="Which glaze fits the blue bowl?")
+
+
+def test_a_transcript_that_is_cut_in_a_letter_shortened_or_replaced_is_read_as_it_stands(
+    agent: Agent, tmp_path: Path
+) -> None:
+    def said(id_: str, text: str) -> bytes:
+        message = {"role": "user", "content": text}
+        event = {"type": "user", "uuid": id_, "sessionId": "cut", "message": message}
+        return json.dumps(event, ensure_ascii=False).encode() + b"\n"
+
+    def texts() -> list[str]:
+        agent.hook("Stop", "cut", transcript_path=str(path))
+        return [message.text for episode in agent.episodes("cut") for message in episode.messages]
+
+    path = tmp_path / "a köln" / "cut.jsonl"
+    path.parent.mkdir()
+    first = said("c1", "The bowl is blue.")
+    whole = first + said("c2", "Der Töpfer is at the kiln.")
+    for end in (whole.index("ö".encode()) + 1, len(whole), len(first), len(whole)):
+        path.write_bytes(whole[:end])
+        found = texts()
+    assert found == ["The bowl is blue.", "Der Töpfer is at the kiln."]
+    path.write_bytes(said("d1", "The plate is green."))
+    assert texts()[-1] == "The plate is green."
+    assert agent.log == ""
+
+
+def test_hooks_of_one_session_that_run_at_once_store_it_once(agent: Agent, tmp_path: Path) -> None:
+    path = str(histories.claude_code(tmp_path / "cc-1.jsonl", more=True))
+    about = {"hook_event_name": "Stop", "session_id": "cc-1", "cwd": str(agent.project), "transcript_path": path}
+    running = [agent.start() for _ in range(3)]
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(about).encode())
+        process.stdin.close()
+    for process in running:
+        with process:
+            assert process.wait() == 0
+    assert len(agent.episodes("cc-1")) == 2
+    assert agent.log == ""
 
 
 def test_a_hook_that_is_killed_has_stored_some_turns_and_the_next_ones_store_the_rest(

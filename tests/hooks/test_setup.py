@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.hooks.conftest import ROOT
 from tidal_hooks import main
 
 OTHER = {"matcher": "Bash", "hooks": [{"type": "command", "command": "make lint"}]}
@@ -79,6 +84,29 @@ def test_settings_that_cannot_be_read_stay_as_they_are(
         assert main([action, "gemini-cli", "--yes"]) == 1
         assert str(path) in capsys.readouterr().err
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize("typed", [b"no\n", b"\n", b"\x03", b"\x04"], ids=["no", "nothing", "Ctrl-C", "Ctrl-D"])
+def test_nothing_is_written_unless_somebody_says_yes(project: Path, typed: bytes) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}"}
+        os.execve(sys.executable, [sys.executable, "-m", "tidal_hooks", "install", "claude-code"], env)
+    shown = b""
+    with suppress(OSError), open(terminal, "r+b", buffering=0) as screen:  # noqa: PTH123 (it is no path)
+        while not shown.endswith(b"[y/N] "):
+            shown += screen.read(1)
+        screen.write(typed)
+        shown += screen.read(10_000) + screen.read(10_000)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+    assert b"Traceback" not in shown
+    assert not (project / ".claude").exists()
+
+
+def test_settings_that_cannot_be_written_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / ".claude").write_text("no folder")
+    assert main(["install", "claude-code", "--yes"]) == 1
+    assert "settings.local.json" in capsys.readouterr().err
 
 
 def test_a_link_to_settings_stays_one(project: Path, tmp_path: Path) -> None:

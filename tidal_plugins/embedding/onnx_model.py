@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import platform
 from collections.abc import Sequence
@@ -71,11 +72,10 @@ class OnnxModel:
         self.process = os.getpid()
         self._pooling = files.pooling
         self._tokenizer = tokenizer(files.tokenizer, files.max_tokens)
-        graph = files.graph.read_bytes()
         # Such a graph takes the range of an activation over the whole batch: texts would change each other's vectors.
-        self.takes_one_text = b"DynamicQuantize" in graph
+        self.takes_one_text = _holds(files.graph, b"DynamicQuantize")
         if files.weights:
-            self._session = session(*linked(graph, files.weights), threads=threads)
+            self._session = session(*linked(files.graph.read_bytes(), files.weights), threads=threads)
         else:
             self._session = session(str(files.graph), threads=threads)
         self._inputs = {given.name for given in self._session.get_inputs()}
@@ -137,6 +137,12 @@ def session(graph: str | bytes, weights: Path | None = None, *, threads: int) ->
     if weights is not None:
         options.add_session_config_entry(LOCATION_FOLDER, str(weights))
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def _holds(path: Path, part: bytes) -> bool:
+    """Return whether a file has some bytes in it, without a copy of all of them."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        return held.find(part) >= 0
 
 
 def _multiplies_bytes() -> bool:

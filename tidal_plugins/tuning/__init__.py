@@ -56,28 +56,30 @@ __all__ = [
 class Tuning(Settings):
     """All settings and all weights."""
 
-    ingestion: IngestionTuning = Field(default_factory=IngestionTuning)
-    decay: DecayTuning = Field(default_factory=DecayTuning)
-    use: UseTuning = Field(default_factory=UseTuning)
-    gate: GateTuning = Field(default_factory=GateTuning)
-    facts: FactTuning = Field(default_factory=FactTuning)
-    graph: GraphTuning = Field(default_factory=GraphTuning)
-    supersession: SupersessionTuning = Field(default_factory=SupersessionTuning)
-    affect: AffectTuning = Field(default_factory=AffectTuning)
-    recall: RecallTuning = Field(default_factory=RecallTuning)
-    hops: HopTuning = Field(default_factory=HopTuning)
-    whisper: WhisperTuning = Field(default_factory=WhisperTuning)
-    associations: AssociationTuning = Field(default_factory=AssociationTuning)
-    consolidation: ConsolidationTuning = Field(default_factory=ConsolidationTuning)
-    compaction: CompactionTuning = Field(default_factory=CompactionTuning)
-    dossier: DossierTuning = Field(default_factory=DossierTuning)
-    capsule: CapsuleTuning = Field(default_factory=CapsuleTuning)
-    brief: BriefTuning = Field(default_factory=BriefTuning)
-    signals: SignalTuning = Field(default_factory=SignalTuning)
+    ingestion: IngestionTuning = Field(default_factory=IngestionTuning.model_construct)
+    decay: DecayTuning = Field(default_factory=DecayTuning.model_construct)
+    use: UseTuning = Field(default_factory=UseTuning.model_construct)
+    gate: GateTuning = Field(default_factory=GateTuning.model_construct)
+    facts: FactTuning = Field(default_factory=FactTuning.model_construct)
+    graph: GraphTuning = Field(default_factory=GraphTuning.model_construct)
+    supersession: SupersessionTuning = Field(default_factory=SupersessionTuning.model_construct)
+    affect: AffectTuning = Field(default_factory=AffectTuning.model_construct)
+    recall: RecallTuning = Field(default_factory=RecallTuning.model_construct)
+    hops: HopTuning = Field(default_factory=HopTuning.model_construct)
+    whisper: WhisperTuning = Field(default_factory=WhisperTuning.model_construct)
+    associations: AssociationTuning = Field(default_factory=AssociationTuning.model_construct)
+    consolidation: ConsolidationTuning = Field(default_factory=ConsolidationTuning.model_construct)
+    compaction: CompactionTuning = Field(default_factory=CompactionTuning.model_construct)
+    dossier: DossierTuning = Field(default_factory=DossierTuning.model_construct)
+    capsule: CapsuleTuning = Field(default_factory=CapsuleTuning.model_construct)
+    brief: BriefTuning = Field(default_factory=BriefTuning.model_construct)
+    signals: SignalTuning = Field(default_factory=SignalTuning.model_construct)
 
     @classmethod
-    def of(cls, settings: Settings) -> Tuning:
+    def of(cls, settings: Settings | None) -> Tuning:
         """Return settings with the default of everything that they do not name. Raises ``InvalidInput``."""
+        if settings is None:
+            return cls.model_construct()
         if isinstance(settings, cls):
             return settings
         if not isinstance(settings, Settings):

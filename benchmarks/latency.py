@@ -92,7 +92,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
             filled = time.perf_counter() - start
         stored = path.stat().st_size
         cold = _cold(path, around, words.query())
-        same = same_as_exact(path, embedder, words, repeats)
+        same = same_as_exact(path, size, embedder, words, repeats)
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
             with TidalMemory(path, embedder=embedder, settings=alone) as plain:
                 calls = reads(memory, plain, embedder, words, repeats)

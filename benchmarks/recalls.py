@@ -88,18 +88,18 @@ def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[st
     return ask
 
 
-def same_as_exact(path: Path, embedder: InstantEmbedder, words: Words, repeats: int) -> float | None:
+def same_as_exact(path: Path, size: int, embedder: InstantEmbedder, words: Words, repeats: int) -> float | None:
     """Return how many of the ten that the exact path returns are among the ten that a recall returns, as a share.
 
-    ``None`` for a store that is small enough for the exact path.
+    ``None`` for a store of a size that is small enough for the exact path.
     """
     calm, queries = Affect(), [words.query() for _ in range(repeats)]
-    found = []
-    for most in (Settings().storage.exact_vectors_up_to, 10**9):
+    found, usual = [], Settings().storage.exact_vectors_up_to
+    if size <= usual:
+        return None
+    for most in (usual, 10**9):
         settings = Settings(graph={"background": False}, storage={"exact_vectors_up_to": most})
         with TidalMemory(path, embedder=embedder, settings=settings) as memory:
-            if memory.stats().entries <= most < 10**9:
-                return None
             found.append([set(memory.recall(query, limit=10, affect=calm).ids) for query in queries])
     same = sum(len(here & there) for here, there in zip(*found, strict=True))
     return same / sum(map(len, found[1]))

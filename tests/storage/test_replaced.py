@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tidal_plugins import FileReplaced, HashingEmbedder, TidalMemory
+from tidal_plugins import FileReplaced, HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.storage.shorthands import write_document
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
@@ -81,8 +81,13 @@ def test_nothing_is_acknowledged_into_a_file_that_is_not_at_its_path(
         memory.forget("anything")
 
 
-def test_a_log_that_another_began_anew_is_not_taken_for_a_fault_of_the_disk(memory: TidalMemory, path: Path) -> None:
-    with pytest.raises(FileReplaced), memory._services.storage.snapshot():
+def test_a_log_that_another_began_anew_is_not_taken_for_a_fault_of_the_disk(path: Path) -> None:
+    alone = Settings(graph={"background": False})  # nothing is written into the log but by this test
+    with (
+        TidalMemory(path, embedder=HashingEmbedder(), settings=alone) as memory,
+        pytest.raises(FileReplaced),
+        memory._services.storage.snapshot(),
+    ):
         delete_log(path)
         with closing(apsw.Connection(str(path))) as other:
             other.execute("CREATE TABLE anything (text)")

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.episode import Episode
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.retention import Retention
+    from tidal_plugins.presence.engine import PresenceEngine
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -212,6 +213,11 @@ class Services:
         from tidal_plugins.graph.graph import KnowledgeGraph
 
         return KnowledgeGraph(*self.graph_parts(scope))
+
+    def presence(self, scope: Scope) -> PresenceEngine:
+        from tidal_plugins.presence.engine import PresenceEngine
+
+        return PresenceEngine(self.storage, scope, self.settings, self.plugs.summariser)
 
     def facts(self, scope: Scope) -> Facts:
         from tidal_plugins.facts.mapping import Facts

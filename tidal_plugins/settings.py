@@ -300,6 +300,16 @@ class CapsuleSettings(Group):
     """Lines of the whole capsule."""
 
 
+class PresenceSettings(Group):
+    """The presence [Tidal §4–5]. What each person allows is said by ``memory.presence.allow``."""
+
+    threshold: float = Field(0.5, ge=0, le=1)
+    """Score of the gate from which the memory may speak first [Tidal §5]."""
+    written: bool = False
+    """Whether the summariser, if there is one, writes the message. Its sentences stand only where the sources bear
+    them out."""
+
+
 class BriefSettings(Group):
     """Briefs [Capsule]."""
 
@@ -365,6 +375,7 @@ class Settings(Group):
     dossier: DossierSettings = Field(default_factory=DossierSettings.model_construct)
     capsule: CapsuleSettings = Field(default_factory=CapsuleSettings.model_construct)
     brief: BriefSettings = Field(default_factory=BriefSettings.model_construct)
+    presence: PresenceSettings = Field(default_factory=PresenceSettings.model_construct)
     signals: SignalSettings = Field(default_factory=SignalSettings.model_construct)
     retention: tuple[RetentionRule, ...] = ()
     """How long what is kept; maintenance forgets the rest. Without rules nothing is forgotten."""

@@ -1,0 +1,42 @@
+"""Find what somebody keeps for later, and what says that a plan does not hold, or not yet, in lower-case sentences."""
+
+from __future__ import annotations
+
+import re
+
+from tidal_plugins.patterns import lazy_re
+
+KEPT_FOR_LATER = lazy_re(
+    r"\bi(?:'ll| will)(?: also| then)? (?:remind|ping|nudge|tell|ask|check|bring|come back|get back|hold|follow up|"
+    r"let you know|have (?:it|that|the))\b"
+)
+"""What an agent says that it will do, in a sentence that names a day."""
+ON_A_DAY = lazy_re(r"\b(?:remind|ping|nudge|tell|ask)\b(?: \w+){0,2} (?:on|at|in) |\b(?:bring|check|come|get)\b.* on ")
+"""An agent's promise for a day, not by a day."""
+CONDITIONAL = lazy_re(
+    r"\b(?:if|unless|whether|in case|depends|depending|provided|otherwise|or else|wants? (?:me|us) to|"
+    r"invited|thinking (?:of|about)|considering|hoping|hope|tempted|supposedly)\b|\bor (?:on )?(?:the \d|\w+day)"
+)
+"""Words of a plan that is not settled."""
+CALLED_OFF = lazy_re(
+    r"\b(?:cancel+ed|cancel+ing|called off|is off|are off|'s off|off as well|scrapped|dropped|fell through|"
+    r"was going to|were going to|was supposed|were supposed|was meant|no good|is gone|out of the question|instead)\b"
+)
+"""Words by which a plan no longer holds."""
+POSTPONED = lazy_re(
+    r"\b(?:moved|moves|postponed|put off|pushed|brought forward|rescheduled|delayed|later|earlier|now|instead|changed|"
+    r"new date|slipped|shifted)\b"
+)
+"""Words by which something gets another day."""
+CLAUSE_ENDS = lazy_re(r"[,;:.!?–—]\s|\s(?:but|so|because|since|and)\s", re.IGNORECASE)
+"""Where a clause of a sentence ends, as far as a denial reaches."""
+WORDS = lazy_re(r"[^\W\d_][\w’'-]*[^\W_]|[^\W\d_]")
+"""A word of a sentence as it was written."""
+NOT_KNOWN = lazy_re(
+    r"\b(?:i (?:don't|do not) know\b|i(?:'m| am) not sure|no idea|i(?:'ll| will) (?:find out|look (?:it|that|into)|"
+    r"check)|can't (?:say|tell)|couldn't find|could not find|don't have (?:that|any|anything|it)|"
+    r"nothing (?:on|about) (?:that|it) in|haven't (?:got|found))\b"
+)
+"""An agent's words for a question that it cannot answer."""
+VAGUE = lazy_re(r"\b(?:it|that one|this one|them|those|these|there)\b|\b(?:do|bring|keep|hold) (?:that|this)\b")
+"""Words of a clause that leave open what it is about."""

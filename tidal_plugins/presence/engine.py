@@ -1,0 +1,208 @@
+"""The presence of one scope: it follows the memory, lets time pass, and says one thing when there is reason to
+[Tidal §4–5].
+
+Every step reads the stored state, computes the next one, and stores it in place of the version that it read. Two
+processes can step at the same time: one of them finds that the other was quicker, and begins again from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+
+from tidal_plugins.errors import Conflict
+from tidal_plugins.maintenance.seeds import Seeds
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.presence import Decision, PresenceState, PresenceStep, ProactiveMessage, Terms, Thought
+from tidal_plugins.presence.answers import judged
+from tidal_plugins.presence.choosing import Chosen, Told, choose
+from tidal_plugins.presence.gate import restraint, score, silence
+from tidal_plugins.presence.reading import Reader, Seen, observed
+from tidal_plugins.presence.stored import KEPT, Kept, PresenceStore, changed
+from tidal_plugins.presence.ticks import due, mood, tick
+from tidal_plugins.presence.wording import Writer
+from tidal_plugins.protocols import Summariser
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.tuning import Tuning
+
+NOT_ALLOWED = "nobody allowed it: memory.presence.allow(zone=…)"
+HELD = "another process holds this presence"
+SOON = timedelta(days=2)
+"""Time before its day from which what is due is a thought of its own."""
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceEngine:
+    """Steps the presence of one scope. ``summariser`` may write messages, if the settings say so."""
+
+    storage: Storage
+    scope: Scope
+    settings: Tuning
+    summariser: Summariser | None = None
+
+    @property
+    def store(self) -> PresenceStore:
+        return PresenceStore(self.storage, self.scope)
+
+    def step(self, now: datetime, owner: str = "") -> PresenceStep:
+        """Let the ticks pass that are due, follow the memory, and queue a message if there is reason to speak.
+
+        Nothing is read and nothing is kept of a scope that allowed nothing. ``owner`` is who holds the presence.
+        """
+        now = aware(now, "now")
+        for _ in range(_TRIES):
+            terms = self.store.terms()
+            if terms is None:
+                return self._silent(PresenceState(now), Decision(now, False, NOT_ALLOWED))
+            if self.store.holder(now) not in ("", owner):
+                state, _version = self.store.state()
+                return self._silent(state or PresenceState(now), Decision(now, False, HELD))
+            try:
+                return self._step(terms, now)
+            except Conflict:
+                continue  # another process was quicker, or something that was to be said was forgotten
+        raise Conflict(f"the presence changed {_TRIES} times during one step; try again")
+
+    def why(self, now: datetime) -> Decision:
+        """Return what a step would decide now, and change nothing."""
+        terms = self.store.terms()
+        if terms is None:
+            return Decision(now, False, NOT_ALLOWED)
+        said, (stored, _version) = self.store.messages(), self.store.state()
+        ticked = tick(stored, self.settings.presence, due(stored, now)) if stored else PresenceState(now)
+        reader = Reader(self.storage, self.scope, self.settings, terms)
+        heard, seen = reader.heard(), reader.look(now)
+        state, judgements = judged(self._seen(ticked, seen, heard), said, heard, now, self.settings.presence)
+        return self._decide(state, terms, _merged(said, judgements), seen, now)[0]
+
+    def take(self, now: datetime) -> ProactiveMessage | None:
+        """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller."""
+        for kept in self.store.messages():
+            if kept.message.status == "waiting" and now < kept.message.until:
+                taken = changed(kept, status="taken", taken_at=now)
+                try:
+                    with self.storage.transaction():
+                        self.store.put(taken)
+                except Conflict:
+                    continue  # somebody else took it, or it was forgotten
+                return taken.message
+        return None
+
+    def give_back(self, id: str) -> bool:
+        """Let a message wait again that was taken and not delivered, and return whether it does."""
+        kept = next((one for one in self.store.messages() if one.message.id == id), None)
+        if kept is None or kept.message.status != "taken":
+            return False
+        with self.storage.transaction():
+            self.store.put(changed(kept, status="waiting", taken_at=None))
+        return True
+
+    def mood(self, state: PresenceState) -> Affect:
+        """Return the mood at the last tick of a state."""
+        return mood(state, self.settings.affect.half_life, self.settings.presence.baseline)
+
+    def _step(self, terms: Terms, now: datetime) -> PresenceStep:
+        limits, (stored, version) = self.settings.presence, self.store.state()
+        before = stored or PresenceState(now)
+        ticks = due(before, now)
+        state = tick(before, limits, ticks)
+        reader = Reader(self.storage, self.scope, self.settings, terms)
+        heard = reader.heard()
+        turned = heard is not None and heard.occurred_at != before.heard
+        looks = stored is None or turned or state.ticks // limits.observe > before.ticks // limits.observe
+        said = self.store.messages()
+        seen = reader.look(now) if looks else None
+        if seen:
+            state = self._with_thoughts(self._seen(state, seen, heard), seen, now)
+        state, judgements = judged(state, said, heard, now, limits)
+        decision, chosen = self._decide(state, terms, _merged(said, judgements), seen, now)
+        message = self._message(chosen, decision, terms, now) if chosen else None
+        if message:
+            state = replace(state, said=(*state.said, *message.threads))
+        if looks or judgements or message or ticks >= limits.save:
+            self._write(state, version, [*judgements, *([message] if message else [])], now)
+        waiting = message or next((one for one in said if one.message.status == "waiting"), None)
+        return PresenceStep(state, self.mood(state), decision, waiting and waiting.message)
+
+    def _seen(self, state: PresenceState, seen: Seen, heard: Entry | None) -> PresenceState:
+        felt = (heard.affect if heard else None) or Affect()
+        return observed(state, seen, heard and heard.occurred_at, felt)
+
+    def _with_thoughts(self, state: PresenceState, seen: Seen, now: datetime) -> PresenceState:
+        """Return a state with the thoughts that still count, what keeps coming up together, and what is due soon."""
+        since = now - timedelta(hours=self.settings.presence.thought_hours)
+        held = {one.id: one for one in state.thoughts if one.at > since}
+        for one in seen.threads:
+            if one.due and one.id not in state.said and one.due - SOON <= now < one.due + timedelta(days=1):
+                held.setdefault(one.id, Thought(one.id, (one.entry,), now))
+        for seed in Seeds(self.storage, self.settings, self.scope).take(now):
+            entries = (seed.first.id, seed.second.id)
+            id_ = entry_id(self.storage, self.scope, "thought", *entries)
+            held.setdefault(id_, Thought(id_, entries, now))
+        return replace(state, thoughts=tuple(held.values()))
+
+    def _decide(
+        self, state: PresenceState, terms: Terms, said: Sequence[Kept], seen: Seen | None, now: datetime
+    ) -> tuple[Decision, Chosen | None]:
+        """Return why the memory speaks or is silent, and what to speak of."""
+        limits = self.settings.presence
+        scored = score(state, self.mood(state), now, limits)
+        if reason := silence(state, terms, said, now, limits):
+            return replace(scored, reason=reason), None
+        if not scored.counts["threads"] and not scored.counts["seeds"]:
+            return replace(scored, reason="nothing is on its mind"), None
+        if seen is None:
+            return replace(scored, reason="nothing has changed since it last looked"), None
+        told = Told([w for kept in said for w in kept.words], [w for kept in said if kept.due for w in kept.words])
+        chosen = choose(seen.items, state.threads, state.said, told, now, terms, limits)
+        if chosen is None:
+            return replace(scored, reason="nothing that it could say is due, or has been open for long"), None
+        if chosen.due:
+            return replace(scored, speaks=True, reason="something is due, which does not wait for the gate"), chosen
+        if reason := restraint(state, terms, said, now, limits):
+            return replace(scored, reason=reason), None
+        if scored.score < limits.threshold:
+            return replace(scored, reason="the gate is closed"), None
+        return replace(scored, speaks=True, reason="the gate is open"), chosen
+
+    def _message(self, chosen: Chosen, decision: Decision, terms: Terms, now: datetime) -> Kept:
+        zone = terms.local(now).tzinfo
+        items = chosen.items
+        writer = Writer(self.summariser if self.settings.presence.written else None, self.settings, terms.zone)
+        text, by_model = writer.write(items, now)
+        entries = tuple(dict.fromkeys(item.point.entry.id for item in items))
+        message = ProactiveMessage(
+            id=entry_id(self.storage, self.scope, "message", *chosen.threads, decision.at.isoformat()),
+            text=text,
+            at=now,
+            until=datetime.combine(terms.today(now) + timedelta(days=1), time(0), zone),
+            kind=items[0].kind,
+            citations=tuple(dict.fromkeys(item.point.entry.citation for item in items)),
+            why=str(decision),
+            written_by_model=by_model,
+        )
+        words = tuple(item.words for item in items)
+        return Kept(message, chosen.threads, words, chosen.due, entries)
+
+    def _write(self, state: PresenceState, version: int, messages: Sequence[Kept], now: datetime) -> None:
+        entries = {id_ for kept in messages if not kept.version for id_ in kept.entries}
+        with self.storage.transaction():
+            if len(self.storage.summaries(self.scope, entries)) != len(entries):
+                raise Conflict("something that was to be said was forgotten meanwhile")
+            self.store.save(state, version)
+            for kept in messages:
+                self.store.put(kept)
+            self.store.drop_before(now - KEPT)
+
+    def _silent(self, state: PresenceState, decision: Decision) -> PresenceStep:
+        return PresenceStep(state, self.mood(state), decision)
+
+
+def _merged(said: Sequence[Kept], judgements: Collection[Kept]) -> list[Kept]:
+    newer = {kept.message.id: kept for kept in judgements}
+    return [newer.get(kept.message.id, kept) for kept in said]

@@ -159,19 +159,12 @@ def _unanswered(entries: Sequence[Entry]) -> Iterator[Unfinished]:
     answers = [(entry.occurred_at, Point(entry.text, entry)) for entry in entries if entry.role == AGENT]
     for turn in by_turn.values():
         questions = [Point(text, entry) for entry in turn if is_own(entry) for text in pieces(entry) if asks(text)]
-        told = [text for entry in turn if entry.role == AGENT for text in pieces(entry)]
-        if (
-            len(questions) != 1
-            or requests(questions[0].raw)
-            or not any(NOT_KNOWN.search(text.lower()) for text in told)
-        ):
+        told = [text.lower() for entry in turn if entry.role == AGENT for text in pieces(entry)]
+        if len(questions) != 1 or requests(questions[0].raw) or not any(map(NOT_KNOWN.search, told)):
             continue
         item = Unfinished("question", questions[0])
         if len(item.words) < SHARED or is_quoted(item.point):
             continue
-        at = item.point.entry.occurred_at
-        if not any(
-            later > at and len(item.words & answer.stems) >= max(SHARED, len(item.words) - 1)
-            for later, answer in answers
-        ):
+        at, enough = item.point.entry.occurred_at, max(SHARED, len(item.words) - 1)
+        if not any(later > at and len(item.words & answer.stems) >= enough for later, answer in answers):
             yield item

@@ -54,7 +54,10 @@ class PresenceGroup:
         return self._engine.store.terms()
 
     def pause(self, until: datetime | None = None) -> Terms:
-        """Say nothing until a time, or until ``resume``. The mind goes on. Raises ``NotFound`` if nothing is allowed."""
+        """Say nothing until a time, or until ``resume``. The mind goes on.
+
+        Raises ``NotFound`` if nothing is allowed.
+        """
         until = None if until is None else aware(until, "until")
         return self._change(paused=True, until=until)
 

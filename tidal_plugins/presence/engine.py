@@ -126,12 +126,13 @@ class PresenceEngine:
             state = replace(state, said=(*state.said, *message.threads))
         if looks or judgements or message or ticks >= limits.save:
             self._write(state, version, [*judgements, *([message] if message else [])], now)
-        waiting = message or next((one for one in said if one.message.status == "waiting"), None)
-        return PresenceStep(state, self.mood(state), decision, waiting and waiting.message)
+        queued = [one.message for one in [*_merged(said, judgements), *([message] if message else [])]]
+        waiting = next((one for one in queued if one.status == "waiting"), None)
+        return PresenceStep(state, self.mood(state), decision, waiting)
 
     def _seen(self, state: PresenceState, seen: Seen, heard: Entry | None) -> PresenceState:
         felt = (heard.affect if heard else None) or Affect()
-        return observed(state, seen, heard and heard.occurred_at, felt)
+        return observed(state, seen, heard.occurred_at if heard else None, felt)
 
     def _with_thoughts(self, state: PresenceState, seen: Seen, now: datetime) -> PresenceState:
         """Return a state with the thoughts that still count, what keeps coming up together, and what is due soon."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol, Self
 from uuid import uuid4
@@ -96,10 +97,8 @@ class Presence:
         """End the thread, let another runner follow at once, and return whether it has ended. Waits at most ``timeout``
         seconds for a callback."""
         ended = self._worker.stop(timeout)
-        try:
+        with suppress(Closed):
             self._presence.release(self._id)
-        except Closed:
-            pass
         return ended
 
     def __enter__(self) -> Self:

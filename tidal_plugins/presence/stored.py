@@ -156,7 +156,10 @@ def _state(value: Mapping[str, Any]) -> PresenceState:
         ticks=value["ticks"],
         heard=_time(value["heard"]),
         felt=Affect(*value["felt"]),
-        threads=tuple(Attention(*one[:4], _time(one[4]), _time(one[5])) for one in value["threads"]),
+        threads=tuple(
+            Attention(id_, entry, kind, salience, _time(due), _time(ends))
+            for id_, entry, kind, salience, due, ends in value["threads"]
+        ),
         links=tuple((a, b, weight) for a, b, weight in value["links"]),
         thoughts=tuple(Thought(id_, tuple(entries), from_micros(at)) for id_, entries, at in value["thoughts"]),
         said=tuple(value["said"]),

@@ -40,9 +40,9 @@ def tick(state: PresenceState, settings: PresenceTuning, ticks: int = 1) -> Pres
     """
     salience, begins, ends = _columns(state)
     links, decay = _Links(state, settings.share), 2 ** -(TICK / timedelta(hours=settings.half_life))
-    now = to_micros(state.at)
-    awaited = begins.max(initial=now, where=begins != _NEVER)
-    for now in range(now + _TICK, now + (ticks + 1) * _TICK, _TICK):
+    start = to_micros(state.at)
+    awaited = begins.max(initial=start, where=begins != _NEVER)
+    for now in range(start + _TICK, start + (ticks + 1) * _TICK, _TICK):
         if now > awaited + _DAY and not salience.any():
             break  # at rest
         salience = links.spread(salience * decay)

@@ -34,6 +34,7 @@ QUOTED = 240
 """Characters of what is quoted. A longer sentence is cut at a word."""
 
 _REMIND = lazy_re(r"(?:.*\b)?remind me to (?P<task>.+)")
+_OPEN = "As far as I know that is still open."
 _ENDS, _MARKS = ".!?;, ", ".!?…"
 
 
@@ -64,14 +65,12 @@ class Writer:
         try:
             found = in_time(ask, self.settings.models.timeout)
         except Exception as error:  # its message may hold the text, which belongs into no log
-            logger.warning(
-                "the summariser failed with %s; the message is written in the words of the memory", type(error).__name__
-            )
+            logger.warning("the summariser failed with %s; the message quotes instead", type(error).__name__)
             return ""
-        evidence = {
-            id_: [Evidence.of_entry(entry), Evidence(draft, frozenset({now.date()}))] for id_, entry in entries.items()
-        }
-        kept = [borne_out(masked(inert(one.text)), list(entries), evidence, all_names(evidence)) for one in found]
+        drafted = Evidence(draft, frozenset({now.date()}))
+        evidence = {id_: [Evidence.of_entry(entry), drafted] for id_, entry in entries.items()}
+        names = all_names(evidence)
+        kept = [borne_out(masked(inert(one.text)), list(entries), evidence, names) for one in found]
         text = " ".join(filter(None, kept)).strip()
         return text if 0 < len(text) <= LONGEST else ""
 
@@ -85,7 +84,7 @@ def sentence(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
     at, today = local(item.point.entry.occurred_at, zone), local(now, zone).date()
     when = f"that is {_day(item.due, today)}" if item.due else ""
     if item.kind == "task" and (told := _in_own_words(item)):
-        return f"{told}{f'; {when}' if when else f' ({_since(at.date(), today)}), and as far as I know that is still open'}."
+        return f"{told}; {when}." if when else f"{told} ({_since(at.date(), today)}). {_OPEN}"
     said = f"“{_quoted(item)}”"
     day = _since(at.date(), today)
     told = {
@@ -96,7 +95,7 @@ def sentence(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
     }[item.kind]
     if when:
         return f"{told} {when.capitalize()}."
-    return told if item.kind == "question" else f"{told} As far as I know that is still open."
+    return told if item.kind == "question" else f"{told} {_OPEN}"
 
 
 def _in_own_words(item: Unfinished) -> str | None:

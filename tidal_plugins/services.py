@@ -111,7 +111,15 @@ class Services:
             settings.whisper,
             settings.supersession.sure,
             self.writer.frames,
+            self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
+
+    def _thought(self, request: Request, found: Recall) -> str:
+        """Return a thought seed of which a memory is found, or nothing."""
+        from tidal_plugins.dossiers.seeds import Seeds
+
+        seeds = Seeds(self.storage, self.settings, request.scope).recent(request.now, of={hit.id for hit in found.hits})
+        return str(seeds[0]) if seeds else ""
 
     def warm(self, scope: Scope) -> None:
         """Load the models, and whatever else a first recall waits for."""

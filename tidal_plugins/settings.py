@@ -227,6 +227,8 @@ class WhisperSettings(Group):
     important: float = Field(0.5, ge=0, le=1)
     """Share of ``threshold`` from which on what the person said for good, such as an allergy or a standing rule,
     surfaces for a turn that asks, if it is among the first."""
+    thoughts: bool = False
+    """Whether a whisper that has room ends with a thought seed of which it shows one memory."""
     statement_threshold: float = Field(0.7, ge=0, le=1)
     """``threshold`` for a turn of 9 to 50 words that only tells and asks for nothing. On the development data six in
     seven turns that only tell, of whatever length, are met with silence; of the four in the chats three are."""

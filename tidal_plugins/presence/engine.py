@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 
+from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.errors import Conflict
-from tidal_plugins.maintenance.seeds import Seeds
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope

@@ -53,4 +53,5 @@ def _moved(state: PresenceState, kept: Kept, answered: bool, settings: PresenceT
         replace(one, salience=min(1.0, one.salience * factor)) if one.id in kept.threads else one
         for one in state.threads
     )
-    return replace(state, threads=threads, ignored=0 if answered else state.ignored + 1)
+    said = tuple(dict.fromkeys([*state.said, *kept.threads]))
+    return replace(state, threads=threads, said=said, ignored=0 if answered else state.ignored + 1)

@@ -19,10 +19,10 @@ _NOON = 12
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The things to speak of, and the threads that are spoken of with them: theirs, and those that are about the same.
+    """The things to speak of by the ids of their threads, and ``threads`` with them those that are about the same.
     ``due`` says that they do not wait for the gate."""
 
-    items: Sequence[Unfinished]
+    items: Mapping[str, Unfinished]
     threads: tuple[str, ...]
     due: bool
 
@@ -61,14 +61,15 @@ def choose(
     due = [id_ for id_, item in fresh.items() if _is_due(item, today, hour, now, settings)]
     due.sort(key=lambda id_: (fresh[id_].due or today, _ORDER.index(fresh[id_].kind), -fresh[id_].point.weight))
     if due:
-        things = _distinct([fresh[id_] for id_ in due], settings.things)
-        return Chosen(things, tuple(id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things)), due=True)
+        things = _distinct({id_: fresh[id_] for id_ in due}, settings.things)
+        covered = (id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things.values()))
+        return Chosen(things, tuple(covered), due=True)
     waiting = [id_ for id_, item in fresh.items() if _has_waited(item, now, settings)]
     waiting = [id_ for id_ in waiting if salience.get(id_, 0.0) > settings.salient]
     if not waiting:
         return None
     best = max(waiting, key=lambda id_: (salience[id_], fresh[id_].point.weight))
-    return Chosen([fresh[best]], (best,), due=False)
+    return Chosen({best: fresh[best]}, (best,), due=False)
 
 
 def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: PresenceTuning) -> bool:
@@ -89,12 +90,12 @@ def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bo
     return settled and item.due is None and item.is_clear
 
 
-def _distinct(items: Iterable[Unfinished], most: int) -> list[Unfinished]:
+def _distinct(items: Mapping[str, Unfinished], most: int) -> dict[str, Unfinished]:
     """Return the first things, of those that are about the same only one."""
-    kept: list[Unfinished] = []
-    for item in items:
-        if len(kept) < most and not any(_is_same(item, other) for other in kept):
-            kept.append(item)
+    kept: dict[str, Unfinished] = {}
+    for id_, item in items.items():
+        if len(kept) < most and not any(_is_same(item, other) for other in kept.values()):
+            kept[id_] = item
     return kept
 
 

@@ -19,7 +19,7 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.presence import Decision, PresenceState, PresenceStep, ProactiveMessage, Terms, Thought
 from tidal_plugins.presence.answers import judged
 from tidal_plugins.presence.choosing import Chosen, Told, choose
-from tidal_plugins.presence.gate import restraint, score, silence
+from tidal_plugins.presence.gate import in_conversation, restraint, score, silence
 from tidal_plugins.presence.reading import Reader, Seen, observed
 from tidal_plugins.presence.stored import KEPT, Kept, PresenceStore, changed
 from tidal_plugins.presence.ticks import due, mood, tick
@@ -81,16 +81,29 @@ class PresenceEngine:
         return self._decide(state, terms, _merged(said, judgements), seen, now)[0]
 
     def take(self, now: datetime) -> ProactiveMessage | None:
-        """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller."""
-        for kept in self.store.messages():
-            if kept.message.status == "waiting" and now < kept.message.until:
-                taken = changed(kept, status="taken", taken_at=now)
-                try:
-                    with self.storage.transaction():
-                        self.store.put(taken)
-                except Conflict:
-                    continue  # somebody else took it, or it was forgotten
-                return taken.message
+        """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller.
+
+        It is taken only while it may be said. One whose things were done or forgotten since expires instead.
+        """
+        terms = self.store.terms()
+        waiting = [kept for kept in self.store.messages() if kept.message.status == "waiting"]
+        if terms is None or not waiting or terms.is_paused(now) or terms.is_quiet(now):
+            return None
+        reader = Reader(self.storage, self.scope, self.settings, terms)
+        heard = reader.heard()
+        if in_conversation(heard.occurred_at if heard else None, now, self.settings.presence):
+            return None
+        seen = reader.look(now)
+        for kept in waiting:
+            good = now < kept.message.until and seen.items.keys() >= set(kept.spoken)
+            found = changed(kept, status="taken", taken_at=now) if good else changed(kept, status="expired")
+            try:
+                with self.storage.transaction():
+                    self.store.put(found)
+            except Conflict:
+                continue  # somebody else took it, or it was forgotten
+            if good:
+                return found.message
         return None
 
     def give_back(self, id: str) -> bool:
@@ -122,8 +135,6 @@ class PresenceEngine:
         state, judgements = judged(state, said, heard, now, limits)
         decision, chosen = self._decide(state, terms, _merged(said, judgements), seen, now)
         message = self._message(chosen, decision, terms, now) if chosen else None
-        if message:
-            state = replace(state, said=(*state.said, *message.threads))
         if looks or judgements or message or ticks >= limits.save:
             self._write(state, version, [*judgements, *([message] if message else [])], now)
         queued = [one.message for one in [*_merged(said, judgements), *([message] if message else [])]]
@@ -159,8 +170,10 @@ class PresenceEngine:
             return replace(scored, reason="nothing is on its mind"), None
         if seen is None:
             return replace(scored, reason="nothing has changed since it last looked"), None
-        told = Told([w for kept in said for w in kept.words], [w for kept in said if kept.due for w in kept.words])
-        chosen = choose(seen.items, state.threads, state.said, told, now, terms, limits)
+        stands = [kept for kept in said if kept.message.status != "expired"]
+        told = Told([w for kept in stands for w in kept.words], [w for kept in stands if kept.due for w in kept.words])
+        spoken = {*state.said, *(id_ for kept in stands for id_ in kept.threads)}
+        chosen = choose(seen.items, state.threads, spoken, told, now, terms, limits)
         if chosen is None:
             return replace(scored, reason="nothing that it could say is due, or has been open for long"), None
         if chosen.due:
@@ -173,7 +186,7 @@ class PresenceEngine:
 
     def _message(self, chosen: Chosen, decision: Decision, terms: Terms, now: datetime) -> Kept:
         zone = terms.local(now).tzinfo
-        items = chosen.items
+        items = list(chosen.items.values())
         writer = Writer(self.summariser if self.settings.presence.written else None, self.settings, terms.zone)
         text, by_model = writer.write(items, now)
         entries = tuple(dict.fromkeys(item.point.entry.id for item in items))
@@ -188,7 +201,7 @@ class PresenceEngine:
             written_by_model=by_model,
         )
         words = tuple(item.words for item in items)
-        return Kept(message, chosen.threads, words, chosen.due, entries)
+        return Kept(message, tuple(chosen.items), chosen.threads, words, chosen.due, entries)
 
     def _write(self, state: PresenceState, version: int, messages: Sequence[Kept], now: datetime) -> None:
         entries = {id_ for kept in messages if not kept.version for id_ in kept.entries}

@@ -66,6 +66,11 @@ def silence(
         return f"it spoke at {terms.local(max(times)):%Y-%m-%d %H:%M} and waits {terms.cooldown}"
     if state.heard is None:
         return "nobody has said anything yet"
-    if now - state.heard < timedelta(minutes=settings.pause):
+    if in_conversation(state.heard, now, settings):
         return "a conversation may be going on"
     return None
+
+
+def in_conversation(heard: datetime | None, now: datetime, settings: PresenceTuning) -> bool:
+    """Return whether the person spoke so lately that a conversation may be going on."""
+    return heard is not None and now - heard < timedelta(minutes=settings.pause)

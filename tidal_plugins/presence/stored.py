@@ -28,10 +28,11 @@ KEPT = timedelta(days=366)
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A message, the ids of the threads and the words that it is about, whether these are due, the entries that it
-    rests on, and the version of its document."""
+    """A message, the threads that it speaks of, those that it covers, the words of each thing, whether these are due,
+    the entries that it rests on, and the version of its document."""
 
     message: ProactiveMessage
+    spoken: tuple[str, ...]
     threads: tuple[str, ...]
     words: tuple[frozenset[str], ...]
     due: bool
@@ -179,6 +180,7 @@ def _of_kept(kept: Kept) -> dict[str, Any]:
         "status": message.status,
         "taken": _micros(message.taken_at),
         "model": message.written_by_model,
+        "spoken": list(kept.spoken),
         "threads": list(kept.threads),
         "words": [sorted(words) for words in kept.words],
         "due": kept.due,
@@ -200,7 +202,8 @@ def _kept(id: str, value: Mapping[str, Any], version: int) -> Kept:
         value["model"],
     )
     words = tuple(map(frozenset, value["words"]))
-    return Kept(message, tuple(value["threads"]), words, value["due"], tuple(value["entries"]), version)
+    spoken, threads, entries = (tuple(value[name]) for name in ("spoken", "threads", "entries"))
+    return Kept(message, spoken, threads, words, value["due"], entries, version)
 
 
 def changed(kept: Kept, **fields: Any) -> Kept:

@@ -68,9 +68,10 @@ def _held(db: Connections) -> dict[int, int]:
 def _first_pages(structure: object) -> dict[int, int]:
     """Return the first page of each segment of the index, as its structure names them.
 
-    A merge of segments lasts over many writes. It deletes pages that it is done with, and moves the first page of their
-    segment on, but leaves their entries to its end. After eight bytes the structure has three counts, and for each level
-    two, the second of which is that of its segments. A segment has its number, its first and last page, and five counts.
+    A merge of segments lasts over many writes. It deletes pages that it is done with, and moves the first page of
+    their segment on, but leaves their entries to its end. After eight bytes the structure has three counts, and for
+    each level two, the second of which is that of its segments. A segment has its number, its first and its last page,
+    and five counts.
     """
     numbers = _numbers(structure[8:] if isinstance(structure, bytes) else b"")
     found = {}

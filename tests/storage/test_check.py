@@ -56,7 +56,8 @@ def test_an_intact_store_has_no_faults(memory: TidalMemory) -> None:
     assert set(check.rows) == set(TABLES)
     assert all(check.rows.values())
     assert check.embedder == "hashing-v1-256"
-    assert str(check).startswith("no faults in ")
+    assert str(check).startswith("no faults in 3 scopes, ")
+    assert "lines of logs, " in str(check)
     assert memory.check(repair=True) == memory.check()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tidal_plugins.model.fence import inert
@@ -16,6 +17,13 @@ MAX_CHARS = 160
 """Characters of a value in an open conflict: two lines of a terminal."""
 
 
+MAX_TURNS = 300
+"""Turns of a session that the state of its work is made of, the newest, as for a capsule."""
+
+_DATED = re.compile(r"- \d{4}-\d\d-\d\d: ")
+_CITED = re.compile(r"\[ep:\w+\]")
+
+
 def at_start(memory: TidalMemory, session: str) -> str:
     """Return what a session begins with: the capsule, with the state of the work, and open conflicts."""
     from tidal_plugins.turns import capsule_text
@@ -25,14 +33,23 @@ def at_start(memory: TidalMemory, session: str) -> str:
 
 
 def after_compaction(memory: TidalMemory, session: str) -> str:
-    """Return the state of the work, and where the turns that a summary stands for are kept word by word."""
+    """Return what a summary of a session should keep: the state of its work, what was done in it, the rules that hold,
+    and where the turns that the summary stands for are kept word by word."""
+    from tidal_plugins.turns import work_lines
+
     kept = memory.episodes.list(thread=session)
-    work = [line for line in memory.capsule.read()["recent_work"].splitlines() if line.strip()]
     if not kept:
         return ""
+    capsule = memory.capsule.read()
+    own = {f"[{each.citation}]" for each in kept}
+    rules = [line for line in capsule["operational_rules"].splitlines() if line.strip()]
+    dated = [line for line in capsule["recent_work"].splitlines() if _DATED.match(line)]
+    done = [line for line in dated if own.intersection(_CITED.findall(line))]
     cited = " to ".join(dict.fromkeys(f"[{each.citation}]" for each in (kept[0], kept[-1])))
     place = f"- Memory keeps this conversation so far word by word, an episode for each turn: {cited}"
-    return memory.frames.text("\n".join([*work, place]))
+    work = work_lines(kept[-MAX_TURNS:], memory.frames, beside=rules)
+    parts = [*work, *done, place, *(["Rules:", *rules] if rules else [])]
+    return memory.frames.text("\n".join(parts))
 
 
 def _conflicts(memory: TidalMemory) -> str:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,46 @@ def test_a_compaction_leaves_where_the_turns_are(agent: Agent, tmp_path: Path) -
     assert f"[{episode.citation}]" in told
     assert f"[{episode.citation}]" in agent.added("SessionStart", "cc-1", source="compact")
     assert "wick" in agent.hook("UserPromptSubmit", "cc-1", prompt="Which part was missing in lamp.c?")
+
+
+def test_a_compaction_tells_the_work_of_its_own_session_and_the_rules_of_all(agent: Agent, tmp_path: Path) -> None:
+    def path(session: str, *turns: tuple[str, str, str]) -> str:
+        events = [
+            event
+            for number, (asked, file, answered) in enumerate(turns)
+            for event in (
+                _event(session, f"{number}a", "user", asked),
+                _event(session, f"{number}b", "assistant", _call(f"call-{number}", file)),
+                _event(session, f"{number}c", "user", _result(f"call-{number}")),
+                _event(session, f"{number}d", "assistant", [{"type": "text", "text": answered}]),
+            )
+        ]
+        return str(histories.lines(tmp_path / f"{session}.jsonl", events))
+
+    lamp = path("lamp", ("Make the lamp dimmer.", "lamp.py", "I've made the lamp dim slowly."))
+    door = path("door", ("From now on never paint a door red. Oil the hinges.", "door.py", "I've oiled both hinges."))
+    agent.hook("Stop", "lamp", transcript_path=lamp)
+    agent.hook("Stop", "door", transcript_path=door)
+    told = agent.hook("PreCompact", "lamp", transcript_path=lamp)
+    assert "lamp.py" in told
+    assert not any(other in told for other in ("door.py", "hinges."))
+    assert told.count("never paint a door red") == 1
+    assert "Rules and decisions" not in agent.hook("PreCompact", "door", transcript_path=door)  # they stand there once
+
+
+def _event(session: str, id_: str, kind: str, content: object) -> dict[str, object]:
+    about = {"type": kind, "uuid": f"{session}-{id_}", "sessionId": session}
+    at = datetime.now(UTC).isoformat()  # the work of the last weeks alone is told
+    return {**about, "timestamp": at, "message": {"role": kind, "content": content}}
+
+
+def _call(id_: str, file: str) -> list[dict[str, object]]:
+    given = {"file_path": file, "old_string": "a", "new_string": "b"}
+    return [{"type": "tool_use", "id": id_, "name": "Edit", "input": given}]
+
+
+def _result(id_: str) -> list[dict[str, object]]:
+    return [{"type": "tool_result", "tool_use_id": id_, "content": "The file has been updated."}]
 
 
 def test_an_agent_that_starts_no_session_after_a_compaction_is_told_at_the_next_prompt(

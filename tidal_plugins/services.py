@@ -31,7 +31,7 @@ from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.open import check_writable
@@ -326,7 +326,7 @@ class Services:
             return Forgotten(f"{shown(id)} was forgotten on request")
         if not salt(self.storage).startswith(mark_of(id)):
             return NotFound(
-                f"no entry or episode {shown(id)} in scope {shown('/'.join(scope))}: it may be "
+                f"no entry or episode {shown(id)} in scope {shown_scope(scope)}: it may be "
                 "an id of another store, such as a peer; ask the memory that made it"
             )
-        return NotFound(f"no entry or episode {shown(id)} in scope {shown('/'.join(scope))}")
+        return NotFound(f"no entry or episode {shown(id)} in scope {shown_scope(scope)}")

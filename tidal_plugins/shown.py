@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta, timezone
 from itertools import islice
 from pathlib import PurePath
@@ -34,6 +35,11 @@ def shown(value: object, chars: int = SHOWN_CHARS) -> str:
         return cut(_written(value, chars, 0), chars)
     except Exception:  # a subclass of a known type may do anything
         return f"<{type(value).__name__[:SHOWN_CHARS]}>"
+
+
+def shown_scope(scope: Sequence[str]) -> str:
+    """Return a scope in quotes as ``--scope`` takes it: its names, separated by slashes."""
+    return shown("/".join(scope))
 
 
 def cut(text: str, chars: int = MAX_MESSAGE) -> str:

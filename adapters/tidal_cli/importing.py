@@ -21,7 +21,7 @@ Bar = Callable[..., None]
 
 
 @dataclass
-class Imported:
+class ImportAccount:
     """The account of an import: counts of turns, and each file or turn that was skipped, with the reason.
 
     ``passed_over`` has the files in folders that are in no format that is known.
@@ -43,15 +43,15 @@ class Imported:
         return {**vars(self), "formats": dict(self.formats), "skipped": skipped}
 
 
-def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, bar: Bar) -> Imported:
+def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, bar: Bar) -> ImportAccount:
     """Record the conversations in files and folders, and return an account."""
-    account = Imported()
+    account = ImportAccount()
     files = [file for path in paths for file in _files(path, format, account)]
     for done, file in enumerate(files):
         bar(done, len(files), file.name)
         name = format
         try:
-            name = name or format_of(file)
+            name = name or format_of(file, "; --format names one")
             for conversation in reader_of(name)(file):
                 account.conversations += 1
                 bar(done, len(files), f"{file.name}: {account.new + account.known:,} turns")
@@ -69,14 +69,14 @@ def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, b
     return account
 
 
-def _files(path: Path, format: str | None, account: Imported) -> Iterator[Path]:
+def _files(path: Path, format: str | None, account: ImportAccount) -> Iterator[Path]:
     try:
         yield from files_at(path, format)
     except Unknown as error:
         account.skipped.append((str(path), str(error)))
 
 
-def _record(memory: TidalMemory, conversation: Conversation, account: Imported) -> None:
+def _record(memory: TidalMemory, conversation: Conversation, account: ImportAccount) -> None:
     """Record the turns of a conversation that are new, or that have grown since they were recorded."""
     waiting: list[tuple[Exchange, bool]] = []
     for exchange in _exchanges(conversation):
@@ -91,7 +91,7 @@ def _record(memory: TidalMemory, conversation: Conversation, account: Imported) 
     _flush(memory, waiting, account)
 
 
-def _flush(memory: TidalMemory, waiting: list[tuple[Exchange, bool]], account: Imported) -> None:
+def _flush(memory: TidalMemory, waiting: list[tuple[Exchange, bool]], account: ImportAccount) -> None:
     from tidal_plugins import InvalidInput
 
     try:

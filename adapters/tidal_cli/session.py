@@ -39,13 +39,19 @@ class Run:
 
         ``make`` makes the file if it is not there. Without ``writes`` the file is only read.
         """
-        from tidal_plugins import TidalMemory
+        from tidal_plugins import ReadOnly, TidalMemory
 
         path = self.settings.db
         if not make and not path.exists():
             raise Failed(f"there is no memory at {path}: make one with tidal init, or name it with --db", Exit.NOTHING)
         reads, chosen = not (make or writes), embedder(self.settings.embedder)
-        memory = TidalMemory(path, read_only=reads, embedder=chosen, scope=self.settings.owner)
+        try:
+            memory = TidalMemory(path, read_only=reads, embedder=chosen, scope=self.settings.owner)
+        except ReadOnly:
+            if not reads:
+                raise
+            reason = "the program that made it was killed before it was done"
+            raise Failed(f"{path} is no memory yet, {reason}: complete it with tidal init", Exit.NOTHING) from None
         try:
             yield memory
             if not reads:

@@ -12,7 +12,10 @@ from tidal_histories.lines import lines
 from tidal_plugins import Message, ToolCall
 
 _ADDED = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.S)
-_NOT_SAID = ("<command-", "<local-command-", "<bash-", "<task-notification", "Caveat: The messages below")
+_NOT_SAID = (
+    "<command-", "<local-command-", "<bash-", "<task-notification", "Caveat: The messages below",
+    "[Request interrupted by user",
+)  # fmt: skip
 """Beginnings of texts in the user's name that the program wrote: its own commands and their output."""
 
 

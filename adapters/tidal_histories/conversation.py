@@ -9,6 +9,10 @@ from typing import Any
 
 from tidal_plugins import Message
 
+LONG = 100_000
+"""Characters of a turn after which it is parted. One that long is recorded in 45 ms, and many a hook has half a second:
+a turn of several millions would never be recorded within its time, nor would any that follows."""
+
 
 class Unknown(Exception):
     """A file is in no format that is known, or not in the one that was named."""
@@ -25,16 +29,32 @@ class Conversation:
 
 
 def turns(messages: Iterable[Message]) -> list[list[Message]]:
-    """Split messages into turns: each begins with a user's message that follows something else.
-
-    What stands before the first of them is a turn, too.
-    """
+    """Split messages into turns, as :func:`opens` says. What stands before the first question is a turn, too."""
     found: list[list[Message]] = []
+    size = 0
     for message in messages:
-        if not found or (message.role == "user" and found[-1][-1].role != "user"):
+        if not found or opens(message, found[-1][-1], size):
             found.append([])
+            size = 0
         found[-1].append(message)
+        size += size_of(message)
     return found
+
+
+def opens(message: Message, last: Message, size: int) -> bool:
+    """Return whether a message begins a turn after the ``last`` one of a turn that has ``size`` characters.
+
+    A user's message does that follows something else. So does an agent's that follows a tool's result, if the turn is
+    longer than ``LONG``: an agent that works for hours on one request leaves several episodes.
+    """
+    if message.role == "user":
+        return last.role != "user"
+    return message.role == "assistant" and last.role == "tool" and size > LONG
+
+
+def size_of(message: Message) -> int:
+    """Return the characters of a message, with those of the arguments of its tools."""
+    return len(message.text) + sum(len(str(call.arguments)) for call in message.tool_calls)
 
 
 def time_of(value: Any) -> datetime | None:

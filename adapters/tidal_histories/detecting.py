@@ -27,8 +27,8 @@ def files_at(path: Path, format: str | None) -> Iterator[Path]:
     yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in only and file.is_file())
 
 
-def format_of(path: Path) -> str:
-    """Return the name of a file's format. Raises ``Unknown``."""
+def format_of(path: Path, remedy: str = "") -> str:
+    """Return the name of a file's format. Raises ``Unknown``, which says of a format that is not known what to do."""
     with path.open("rb") as file:
         if file.read(16).startswith(b"SQLite format 3\0"):
             return "langgraph"
@@ -38,7 +38,7 @@ def format_of(path: Path) -> str:
     else:
         name = next((_of_item(item) for item in islice(items(path), 1)), None)
     if name is None:
-        raise Unknown("it is in no format that is known; --format names one")
+        raise Unknown(f"it is in no format that is known{remedy}")
     return name
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from tidal_histories import reader_of
+from tidal_histories.conversation import opens, size_of
 from tidal_plugins import Message
 
 LONGEST = 32 << 20
@@ -23,9 +24,10 @@ Said = Callable[[Mapping[str, Any], str, int], tuple[str, list[Message]]]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a transcript: the byte and the number at which a line begins, and the session of the lines before.
+    """A place in a transcript: the byte and the number at which a line begins, the session of the lines before, and the
+    id of the first message of a turn, which may stand behind another in its line.
 
-    In a file that is written anew, ``number`` is that of a turn, and ``id`` that of its first message.
+    In a file that is written anew, ``number`` is that of a turn.
     """
 
     offset: int = 0
@@ -55,17 +57,19 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
     said: Said = import_module(f"tidal_histories.{format.replace('-', '_')}").said
     with path.open("rb") as file:
         begin = mark if _fits(file, mark) else Mark(session=path.stem)
-        session, turn = begin.session, None
+        session, turn, size = begin.session, None, 0
         for offset, number, line in _lines(file, begin):
             before = session
             session, messages = said(line, session, number)
-            for message in messages:
-                if turn is not None and not _opens(message, turn, session):
+            for message in _from(begin, offset, messages):
+                if turn is not None and turn.session == session and not opens(message, turn.messages[-1], size):
                     turn = Turn(session, (*turn.messages, message), turn.start)
+                    size += size_of(message)
                     continue
                 if turn is not None:
                     yield turn
-                turn = Turn(session, (message,), Mark(offset, number, before))
+                turn = Turn(session, (message,), Mark(offset, number, before, str(message.id)))
+                size = size_of(message)
         if turn is not None:
             yield turn
 
@@ -79,9 +83,10 @@ def _rewritten(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
         yield Turn(thread, messages, Mark(number=number, id=str(messages[0].id)))
 
 
-def _opens(message: Message, turn: Turn, session: str) -> bool:
-    """Return whether a message begins a turn after another: a user's that follows something else."""
-    return turn.session != session or (message.role == "user" and turn.messages[-1].role != "user")
+def _from(mark: Mark, offset: int, messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages of a line without those that stand before a mark in it."""
+    ids = [str(message.id) for message in messages] if offset == mark.offset else []
+    return messages[ids.index(mark.id) :] if mark.id in ids else messages
 
 
 def _fits(file: IO[bytes], mark: Mark) -> bool:

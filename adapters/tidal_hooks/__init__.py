@@ -20,8 +20,8 @@ nobody looks for plugins of pydantic."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run ``tidal hook`` with its arguments, and return the exit code."""
-    if arguments and arguments[0] in (*SETUPS, "-h", "--help"):
+    """Run ``tidal hook`` with its arguments, and return the exit code. Who types it gets help: agents give an input."""
+    if (arguments and arguments[0] in (*SETUPS, "-h", "--help")) or (sys.stdin and sys.stdin.isatty()):
         from tidal_hooks.setup import main as set_up
 
         return set_up(arguments)

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tidal_histories.tail import Mark
+from tidal_histories.tail import Mark, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +23,9 @@ MAX_SURFACED = 64
 class Notes:
     """The notes of one session, kept in a file beside the memory. Without them all is read again, and nothing twice.
 
-    ``surfaced`` has the ids of the memories that were shown, by the prompt. ``seen`` are the episodes of this session
-    that the model has in its context. ``compacted`` says that the context was compacted since the last prompt.
+    ``said`` stands for what the turn at the mark said when it was recorded. ``surfaced`` has the ids of the memories
+    that were shown, by the prompt. ``seen`` are the episodes of this session that the model has in its context.
+    ``compacted`` says that the context was compacted since the last prompt.
     """
 
     path: Path
@@ -32,19 +33,23 @@ class Notes:
     transcript: str = ""
     surfaced: dict[str, list[str]] = field(default_factory=dict)
     compacted: bool = False
+    said: str = ""
     seen: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, db: Path, session: str) -> Notes:
-        """Return the notes of a session with a memory; new ones if there are none that can be read."""
+        """Return the notes of a session with a memory; new ones if there is no memory, or none that can be read."""
         path = db.with_name(f"{db.name}-hooks") / f"{_digest(session)}.json"
         try:
+            if not db.exists():  # somebody took it away, and what was recorded with it
+                return cls(path)
             known: Any = json.loads(path.read_text("utf-8"))
             surfaced = {str(key): [str(id_) for id_ in ids] for key, ids in known["surfaced"].items()}
             at = known["mark"]
             mark = Mark(int(at["offset"]), int(at["number"]), str(at["session"]), str(at["id"]))
+            said = str(known["said"])
             seen = [str(id_) for id_ in known["seen"]]
-            return cls(path, mark, str(known["transcript"]), surfaced, known["compacted"] is True, seen)
+            return cls(path, mark, str(known["transcript"]), surfaced, known["compacted"] is True, said, seen)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return cls(path)
 
@@ -57,6 +62,14 @@ class Notes:
     def shown(self, prompt: str) -> list[str]:
         """Return the ids of what surfaced for a prompt."""
         return self.surfaced.get(_digest(prompt.strip()), [])
+
+    def recorded(self, turn: Turn) -> bool:
+        """Return whether a turn is the one at the mark, and has not gone on since."""
+        return turn.start == self.mark and _said(turn) == self.said
+
+    def move(self, turn: Turn) -> None:
+        """Note that all is recorded up to the end of a turn, which may go on."""
+        self.mark, self.said = turn.start, _said(turn)
 
     def see(self, ids: Iterable[str]) -> None:
         """Note that the model has said or been told these episodes."""
@@ -72,6 +85,10 @@ class Notes:
             new.replace(self.path)
         except OSError as error:
             logger.warning("the notes of the session cannot be written: %s", error)
+
+
+def _said(turn: Turn) -> str:
+    return _digest(repr([(message.id, message.text, message.tool_calls) for message in turn.messages]))
 
 
 def _digest(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 
+from tidal_histories.conversation import size_of
 from tidal_histories.detecting import format_of
 from tidal_histories.tail import Mark, Turn, turns_from
 from tidal_hooks.notes import Notes
@@ -19,27 +19,45 @@ BATCH = 8
 """Turns that are recorded at a time. A hook that is stopped in time has recorded some of a long transcript, and the
 next one goes on there: eight turns of 200 words take a quarter of a second."""
 
+MAX_CHARS = 100_000
+"""Characters of the turns that are recorded at a time, but for a longer turn: these take a tenth of a second."""
+
 
 def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> None:
     """Record a transcript from where the notes say, and note how far that went.
 
-    The last turn is read again the next time: it may have gone on since. A turn that cannot be stored is left out.
+    The last turn is read again the next time, and recorded again if it has gone on since. A turn that cannot be stored
+    is left out.
     """
     if notes.transcript != str(path):
         notes.transcript, notes.mark = str(path), Mark()
     format = format_of(path)
     about = {"program": format, **({"cwd": cwd} if cwd else {})}
     at: datetime | None = None
-    turns = turns_from(path, format, notes.mark)
-    while batch := list(islice(turns, BATCH)):
+    turns = (turn for turn in turns_from(path, format, notes.mark) if not notes.recorded(turn))
+    for batch in _batches(turns):
         exchanges: list[Exchange] = []
         for turn in batch:
             at = next((message.at for message in turn.messages if message.at), at)
             exchanges += _exchange(turn, notes, about, at)
         _store(memory, exchanges)
         notes.see(memory.episodes.id_of(str(each.key), thread=each.thread) for each in exchanges)
-        notes.mark = batch[-1].start
+        notes.move(batch[-1])
         notes.save()
+
+
+def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    """Yield turns in lists that are recorded soon."""
+    batch: list[Turn] = []
+    size = 0
+    for turn in turns:
+        batch.append(turn)
+        size += sum(map(size_of, turn.messages))
+        if len(batch) >= BATCH or size >= MAX_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _exchange(turn: Turn, notes: Notes, about: dict[str, str], at: datetime | None) -> Iterator[Exchange]:

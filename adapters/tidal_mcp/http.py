@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
+import re
 import socket
+from itertools import accumulate
 
 import uvicorn
 from mcp.server.lowlevel import Server
@@ -23,6 +25,13 @@ PATH = "/mcp"
 
 MAX_BODY = 256 * 1024
 """Bytes of a request. The longest arguments that are accepted, those of a note, have some 50 thousand when escaped."""
+
+MAX_DEPTH = 64
+"""Lists and objects of a request that may lie in one another: those of the protocol and of arguments are some 6 deep.
+The SDK takes 150, and fails at 1,000 as if the server did."""
+
+STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.S)
+NOT_BRACKETS = bytes({*range(256)} - {*b"[]{}"})
 
 MAX_CONNECTIONS = 64
 """Connections at once; further ones are answered with 503."""
@@ -83,6 +92,9 @@ class Guard:
         if body is None:
             await Response("Request body too large", 413, {"Connection": "close"})(scope, receive, send)
             return
+        if _depth(b"".join(message.get("body", b"") for message in body)) > MAX_DEPTH:
+            await PlainTextResponse("Request body nested too deeply", 400)(scope, receive, send)
+            return
         await self._app(scope, _replayed(body, receive), send)
 
     def _knows(self, authorization: str) -> bool:
@@ -102,6 +114,12 @@ async def _body(receive: Receive) -> list[Message] | None:
         if size > MAX_BODY:
             return None
     return messages
+
+
+def _depth(body: bytes) -> int:
+    """Return how many lists and objects of a JSON text lie in one another at most."""
+    brackets = STRINGS.sub(b"", body).translate(None, NOT_BRACKETS)
+    return max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0)
 
 
 def _replayed(messages: list[Message], receive: Receive) -> Receive:

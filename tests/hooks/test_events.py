@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.cli import histories
 from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
+from tidal_histories import reader_of
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 
 pytestmark = pytest.mark.slow
@@ -112,6 +114,79 @@ def test_a_transcript_that_goes_on_is_recorded_from_where_it_went_on(agent: Agen
     assert agent.episodes("cc-1") == [first, second]
 
 
+@pytest.mark.parametrize("kind", ["claude-code", "gemini-cli"])
+def test_a_turn_of_hours_is_recorded_in_parts_as_it_goes_on(agent: Agent, tmp_path: Path, kind: str) -> None:
+    def result(number: int) -> str:
+        return f"Shelf {number} has cups. " * 400
+
+    if kind == "gemini-cli":
+        stop, values = "AfterAgent", [{"sessionId": "work", "projectHash": "ab12"}, _asked("Count the cups.")]
+        values += [_ran(number, result(number)) for number in range(30)]
+    else:
+        stop, values = "Stop", [_event("work", "0", "user", "Count the cups.")]
+        for number in range(30):
+            values.append(_event("work", f"{number}a", "assistant", _call(f"call-{number}", f"shelf-{number}.txt")))
+            values.append(_event("work", f"{number}b", "user", _result(f"call-{number}", result(number))))
+    whole = histories.lines(tmp_path / "whole.jsonl", values).read_bytes().splitlines(keepends=True)
+    path = tmp_path / "work.jsonl"
+    for end in (len(whole) // 3, len(whole) // 2, len(whole), len(whole)):
+        path.write_bytes(b"".join(whole[:end]))
+        agent.hook(stop, "work", transcript_path=str(path))
+    found = agent.episodes("work")
+    assert len(found) == 3
+    assert [message.text for each in found for message in each.messages if message.role == "tool"] == [
+        result(number) for number in range(30)
+    ]
+    for each in found:
+        calls = [call.id for message in each.messages for call in message.tool_calls]
+        assert calls == [message.tool_call_id for message in each.messages if message.role == "tool"]
+    [read] = reader_of(kind)(path)  # as it is imported
+    assert [len(turn) for turn in read.turns] == [len(each.messages) for each in found]
+    assert agent.log == ""
+
+
+def _asked(text: str) -> dict[str, object]:
+    return {"id": "q", "type": "user", "content": [{"text": text}]}
+
+
+def _ran(number: int, result: str) -> dict[str, object]:
+    response = {"functionResponse": {"id": f"run-{number}", "response": {"output": result}}}
+    call = {
+        "id": f"run-{number}",
+        "name": "read_file",
+        "args": {"path": "a"},
+        "status": "success",
+        "result": [response],
+    }
+    return {"id": f"a{number}", "type": "gemini", "content": "", "toolCalls": [call]}
+
+
+def test_a_question_behind_a_result_in_one_line_is_recorded_once(agent: Agent, tmp_path: Path) -> None:
+    both = [*_result("call-0"), {"type": "text", "text": "Stop, which lamp is that?"}]
+    events = [
+        _event("line", "0", "user", "Oil the lamp."),
+        _event("line", "1", "assistant", _call("call-0", "lamp.py")),
+        _event("line", "2", "user", "[Request interrupted by user for tool use]"),
+        _event("line", "3", "user", both),
+    ]
+    more = [_event("line", "4", "assistant", [{"type": "text", "text": "The one in the hall."}])]
+    for values in (events, events + more, events + more):
+        agent.hook("Stop", "line", transcript_path=str(histories.lines(tmp_path / "line.jsonl", values)))
+    first, second = agent.episodes("line")
+    assert [message.role for message in first.messages] == ["user", "assistant", "tool"]
+    assert [message.text for message in second.messages] == ["Stop, which lamp is that?", "The one in the hall."]
+
+
+def test_a_memory_that_somebody_deleted_is_recorded_anew(agent: Agent, tmp_path: Path) -> None:
+    path = str(histories.claude_code(tmp_path / "cc-1.jsonl", more=True))
+    agent.hook("Stop", "cc-1", transcript_path=path)
+    for file in agent.db.parent.glob("tidal.db*"):
+        if file.is_file():
+            file.unlink()
+    agent.hook("Stop", "cc-1", transcript_path=path)
+    assert len(agent.episodes("cc-1")) == 2
+
+
 def test_a_compaction_leaves_where_the_turns_are(agent: Agent, tmp_path: Path) -> None:
     path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
     told = agent.hook("PreCompact", "cc-1", transcript_path=path, trigger="manual")
@@ -119,6 +194,46 @@ def test_a_compaction_leaves_where_the_turns_are(agent: Agent, tmp_path: Path) -
     assert f"[{episode.citation}]" in told
     assert f"[{episode.citation}]" in agent.added("SessionStart", "cc-1", source="compact")
     assert "wick" in agent.hook("UserPromptSubmit", "cc-1", prompt="Which part was missing in lamp.c?")
+
+
+def test_a_compaction_tells_the_work_of_its_own_session_and_the_rules_of_all(agent: Agent, tmp_path: Path) -> None:
+    def path(session: str, *turns: tuple[str, str, str]) -> str:
+        events = [
+            event
+            for number, (asked, file, answered) in enumerate(turns)
+            for event in (
+                _event(session, f"{number}a", "user", asked),
+                _event(session, f"{number}b", "assistant", _call(f"call-{number}", file)),
+                _event(session, f"{number}c", "user", _result(f"call-{number}")),
+                _event(session, f"{number}d", "assistant", [{"type": "text", "text": answered}]),
+            )
+        ]
+        return str(histories.lines(tmp_path / f"{session}.jsonl", events))
+
+    lamp = path("lamp", ("Make the lamp dimmer.", "lamp.py", "I've made the lamp dim slowly."))
+    door = path("door", ("From now on never paint a door red. Oil the hinges.", "door.py", "I've oiled both hinges."))
+    agent.hook("Stop", "lamp", transcript_path=lamp)
+    agent.hook("Stop", "door", transcript_path=door)
+    told = agent.hook("PreCompact", "lamp", transcript_path=lamp)
+    assert "lamp.py" in told
+    assert not any(other in told for other in ("door.py", "hinges."))
+    assert told.count("never paint a door red") == 1
+    assert "Rules and decisions" not in agent.hook("PreCompact", "door", transcript_path=door)  # they stand there once
+
+
+def _event(session: str, id_: str, kind: str, content: object) -> dict[str, object]:
+    about = {"type": kind, "uuid": f"{session}-{id_}", "sessionId": session}
+    at = datetime.now(UTC).isoformat()  # the work of the last weeks alone is told
+    return {**about, "timestamp": at, "message": {"role": kind, "content": content}}
+
+
+def _call(id_: str, file: str) -> list[dict[str, object]]:
+    given = {"file_path": file, "old_string": "a", "new_string": "b"}
+    return [{"type": "tool_use", "id": id_, "name": "Edit", "input": given}]
+
+
+def _result(id_: str, text: str = "The file has been updated.") -> list[dict[str, object]]:
+    return [{"type": "tool_result", "tool_use_id": id_, "content": text}]
 
 
 def test_an_agent_that_starts_no_session_after_a_compaction_is_told_at_the_next_prompt(

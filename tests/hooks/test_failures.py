@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import pytest
 
 from tests.cli import histories
 from tests.hooks.conftest import ROOT, Agent
+from tidal_hooks.texts import after_compaction, at_start, within
+from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 
 pytestmark = pytest.mark.slow
 
@@ -234,3 +237,29 @@ def test_a_hook_that_is_killed_has_stored_some_turns_and_the_next_ones_store_the
     found = agent.episodes("long")
     assert [episode.messages[0].text for episode in found] == [f"Bowl {n} is for the cook." for n in range(turns)]
     assert agent.log == ""
+
+
+def test_a_capsule_that_takes_too_long_gives_way_to_the_state_of_the_work(tmp_path: Path) -> None:
+    with TidalMemory(tmp_path / "tidal.db", embedder=HashingEmbedder()) as memory:
+        edit = ToolCall("Edit", {"file_path": "door.py", "old_string": "a", "new_string": "b"}, "1", "It is updated.")
+        memory.record("Never paint the door red. Oil its hinges.", "Done.", tools=[edit], thread="old")
+        memory.facts["port"] = "8080"
+        memory.record("port = 9090, from now on", "Noted.", thread="talk")
+        in_time, late = threading.TIMEOUT_MAX, 0.0
+        assert "## Recent work" in at_start(memory, "new", in_time)
+        told = at_start(memory, "new", late)
+        assert "## Recent work" not in told
+        assert "door.py" in told
+        assert "port: «8080» or «9090»?" in told
+        assert "Rules:" in after_compaction(memory, "old", in_time)
+        kept = after_compaction(memory, "old", late)
+        assert "Rules:" not in kept
+        assert "door.py" in kept
+
+
+def test_an_error_that_comes_in_time_is_raised() -> None:
+    def fail() -> None:
+        raise OSError("no disk")
+
+    with pytest.raises(OSError, match="no disk"):
+        within(fail, threading.TIMEOUT_MAX)

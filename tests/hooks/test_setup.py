@@ -106,6 +106,19 @@ def test_nothing_is_written_unless_somebody_says_yes(project: Path, typed: bytes
     assert not (project / ".claude").exists()
 
 
+@pytest.mark.parametrize("given", [[], ["instal", "codex"], ["--db", "a.db"]])
+def test_who_types_it_wrongly_is_told_how_it_is_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: list[str]
+) -> None:
+    _, terminal = pty.openpty()
+    with os.fdopen(terminal) as screen:
+        monkeypatch.setattr(sys, "stdin", screen)
+        with pytest.raises(SystemExit) as ended:
+            main(given)
+    assert ended.value.code == 2
+    assert "usage: tidal hook" in capsys.readouterr().err
+
+
 def test_settings_that_cannot_be_written_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / ".claude").write_text("no folder")
     assert main(["install", "claude-code", "--yes"]) == 1

@@ -191,6 +191,8 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("memory_search", {"query": "x", **{f"k{number}": number for number in range(1_000)}}),
     ("memory_search", {"query": "x", "since": 5}),
     ("memory_search", {"query": "x", "since": "9999-12-31T23:59:59-23:59"}),
+    ("memory_search", {"query": "x", "since": "2026-03-02", "until": "2026-03-01"}),
+    ("thread_history", {"since": "2026-03-02T10:00:00Z", "until": "2026-03-02T10:00:00+02:00"}),
     ("memory_search", {"query": "x", "kind": "secret"}),
     ("memory_search", {"query": "x", "cursor": "WzEsMl0="}),
     ("thread_history", {"thread": {"a": {"b": [1] * 1_000}}}),

@@ -238,6 +238,56 @@ def test_a_line_that_announces_a_list_shows_how_it_begins() -> None:
     assert quote(text, (0, 22), 60) == "There are two options: - the small camper that sleeps four…"
 
 
+KILN = """The kiln is fired from a script. Fire it like this:
+
+```python
+with Kiln("clay.db") as kiln:
+    kiln.heat(until=1200)
+    kiln.cool(slowly=True)
+```
+
+Cooling takes nine hours. Then open the door.
+"""
+
+
+def quoted(sentence: str, room: int = 200, text: str = KILN) -> str:
+    start = text.index(sentence)
+    return quote(text, (start, start + len(sentence)), room)
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("kiln.cool(slowly=True)", "kiln.cool(slowly=True)"),
+        ("Cooling takes nine hours.", "Cooling takes nine hours. Then open the door."),
+        ("Then open the door.", "Cooling takes nine hours. Then open the door."),
+        ("Fire it like this:", 'Fire it like this: with Kiln("clay.db") as kiln:'),
+    ],
+)
+def test_a_quotation_does_not_run_from_prose_into_code_or_over_several_lines_of_it(unit: str, expected: str) -> None:
+    assert quoted(unit) == expected
+
+
+def test_a_block_that_has_no_end_is_code_to_the_end() -> None:
+    text = "Fire it so.\n~~~\n$ kiln heat\n```\n$ kiln cool"
+    assert quoted("Fire it so.", text=text) == "Fire it so."
+    assert quoted("$ kiln cool", text=text) == "$ kiln cool"
+
+
+def test_marks_within_a_line_open_no_block() -> None:
+    text = "Write ```kiln``` there.\n```kiln``` is the command.\nIt heats."
+    assert quoted("It heats.", text=text) == "Write ```kiln``` there. ```kiln``` is the command. It heats."
+
+
+def test_of_a_block_of_code_the_line_with_the_words_is_shown(open_memory: Any) -> None:
+    with open_memory() as memory:
+        memory.remember(KILN, kind="skill")
+        whisper = str(memory.whisper("How do I let the kiln cool slowly?"))
+    assert "kiln.cool(slowly=True)" in whisper
+    assert "kiln.heat" not in whisper
+    assert "```" not in whisper
+
+
 def test_a_quotation_of_a_long_text_begins_with_a_whole_sentence(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
     rules = [f"Rule {n} of the harbour says something of ropes and of buoys." for n in range(400)]

@@ -16,6 +16,8 @@ from tidal_plugins import (
     Forgotten,
     InvalidInput,
     NotADatabase,
+    Policy,
+    PolicyViolation,
     SchemaTooNew,
     Settings,
     TidalMemory,
@@ -200,3 +202,52 @@ def test_vectors_that_are_not_held_in_memory_travel_too(open_memory: OpenMemory,
     again.export(tmp_path / "second.jsonl")
     assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
     assert again.recall("lamps from pier 3").ids == memory.recall("lamps from pier 3").ids
+
+
+ODD = "\x00\x01\x7f\u202e\u200d\ufeff\U0001f469\u200d\U0001f680 \U000e0041"
+ODD += " e\u0301 \r\n\t\x0b\u2028\u2029\x85 \uffff\U0010ffff"
+
+
+def test_what_is_archived_large_or_oddly_written_travels_to_the_byte(
+    tmp_path: Path, clock: FrozenClock, open_memory: OpenMemory
+) -> None:
+    memory = open_memory("odd.db", settings=QUIET).scoped("user", 'ö\u0301 %/"☃')
+    memory.record(f"The mast {ODD} is spruce.", f"Noted {ODD}.", thread="m\u0301asts", metadata={"said": ODD})
+    memory.record("Read it.", "Done.", tools=[ToolCall("read", {"path": ODD}, result="a plank of ash " * 66_000)])
+    memory.remember("The hull is of oak.\n" * 47_000, source="hull.md")
+    memory.record("glaze.py depends on recipes.py.", "I see.")
+    for value in ("open", {"from": [1, 2.5, None, True, ODD]}, 10**25, "closed"):
+        memory.facts["harbour"] = value
+        clock.advance(hours=1)
+    memory.sessions.policies["planner"] = Policy(allow={"like"}, max_signals=2)
+    with memory.sessions.open(agent="planner", user="mira", policy="planner") as session:
+        session.signal("like", memory.recall("mast")[0].id, note="ö\u0301 ☃")
+        with pytest.raises(PolicyViolation):
+            session.signal("dislike", memory.recall("mast")[0].id)
+    memory.sessions.open(agent="left open").signal("like", memory.recall("mast")[0].id)
+    memory.graph.index_pending()
+    memory.dossiers.refresh("mast")
+    memory.forget(memory.remember("The falcon nests on the crane.").id)
+    memory.scoped("user/7").remember("Only seven knows of the cellar.")
+    clock.advance(days=400)
+    memory.maintenance.run()
+    clock.advance(days=400)
+    memory.maintenance.run()
+    everything = memory.entries.list(include_archived=True, limit=256)
+    assert len(memory.entries.list(limit=256)) < len(everything)
+    assert max(len(entry.text) for entry in everything) > 900_000
+    assert memory.graph.entities()
+
+    first, again = tmp_path / "first.jsonl.gz", tmp_path / "again.jsonl.gz"
+    memory.export(first)
+    opened = open_memory("new.db", settings=QUIET)
+    loaded(opened, first).export(again)
+    assert again.read_bytes() == first.read_bytes()
+    assert opened.check().ok
+    new = opened.scoped(*memory.scope)
+    assert new.entries.list(include_archived=True, limit=256) == everything
+    assert new.facts.history("harbour") == memory.facts.history("harbour")
+    assert (new.sessions.list(), new.sessions.policies["planner"]) == (
+        memory.sessions.list(), memory.sessions.policies["planner"]
+    )  # fmt: skip
+    assert new.recall("mast", include_archived=True).hits == memory.recall("mast", include_archived=True).hits

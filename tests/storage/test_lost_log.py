@@ -111,8 +111,8 @@ def test_a_log_that_is_gone_is_told(
     with caplog.at_level(logging.ERROR), opened(path) as memory:
         assert "without its log" in caplog.text
         assert [str(fault) for fault in memory.check().lost] == [
-            "wal: the file was opened without the log that a process had left, and the writes that the log held are "
-            "lost (lost)"
+            "log of the file: the file was opened without the log that a process had left, and the writes that the log "
+            "held are lost (lost)"
         ]
         assert memory.recall("Where is the hose?")
         memory.record("The ladder is in the barn.", "Noted.")

@@ -1,7 +1,10 @@
 """Columns that are saved in the file, and codes: searches find what an exact search over the rows finds."""
 
+import itertools
 import multiprocessing
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -19,10 +22,12 @@ from hypothesis import strategies as st
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Match, Span, Storage, Where
 from tidal_plugins.storage.columns import buffer
+from tidal_plugins.storage.columns.tables import PASSAGE
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
 from tidal_plugins.storage.sqlite import search as sqlite_search
+from tidal_plugins.storage.sqlite.columns import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
 HOUR = timedelta(hours=1)
@@ -287,6 +292,53 @@ def test_two_stores_may_save_at_once(path: Path) -> None:
         store.close()
     assert pieces(path) == 10
     assert [search(path)] * 4 == found
+
+
+def store_without_end(path: Path, told: Connection) -> None:
+    """Store, erase, search and save in a process of its own until it is killed."""
+    for module in (buffer, saving, sqlite_search):
+        module.SIZE = 4
+    with closing(by_codes(path)) as store:
+        told.send("ready")
+        for number in itertools.count():
+            fill(store, [f"{os.getpid()}-{number}-{each}" for each in range(5)])
+            if number % 4 == 3:
+                store.erase(HERE, ids(store.find(HERE, ALL))[number : number + 2])
+            if number % 50 == 49:
+                store.erase(HERE, None)
+            store.nearest(HERE, np.ones(70, np.float32), 3, ALL)
+
+
+def columns_of(path: Path) -> list[object]:
+    """Return the columns of a store, as a process reads them that begins with it."""
+    with closing(SQLiteStorage(path)) as store, store.snapshot():
+        arrays = store.columns(HERE).arrays
+        names = [arrays.names[number] for number in arrays.speaker.tolist()]
+        passages = [arrays.passages[name].tolist() for name in PASSAGE]
+        return [arrays.ids[:], names, arrays.key.tolist(), arrays.cold_at.tolist(), passages]
+
+
+def test_processes_that_are_killed_while_they_save_leave_no_wrong_piece(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, context, saved = Random(3), multiprocessing.get_context("forkserver"), 0
+    for _ in range(5):
+        processes = []
+        for _ in range(2):
+            ours, theirs = context.Pipe()
+            processes.append(context.Process(target=store_without_end, args=(path, theirs), daemon=True))
+            processes[-1].start()
+            assert ours.recv() == "ready"
+        time.sleep(random.uniform(0.1, 0.6))
+        for process in processes:
+            process.kill()
+            process.join()
+        found = columns_of(path)
+        saved += pieces(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(ScopeSource, "saved", lambda source: ())
+            assert found == columns_of(path), "pieces say what the rows say"
+    assert saved
 
 
 def test_closing_does_not_wait_for_one_who_keeps_the_file_locked(path: Path) -> None:

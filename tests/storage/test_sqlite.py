@@ -35,7 +35,7 @@ from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage
 from tidal_plugins.storage.columns import buffer
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
-from tidal_plugins.storage.sqlite import SQLiteStorage, saving
+from tidal_plugins.storage.sqlite import SQLiteStorage, opening, saving
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
 
@@ -662,3 +662,27 @@ def test_a_scope_that_was_rolled_back_is_written_anew(tmp_path: Path, read_first
         assert [found.source for found in store.links(other, ALL_LINKS)] == ["c"]
     with closing(SQLiteStorage(tmp_path / "memory.db")) as store:
         assert [[found.source for found in store.links(scope, ALL_LINKS)] for scope in (one, other)] == [["a"], ["c"]]
+
+
+def test_a_log_that_readers_let_grow_shrinks_when_it_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "WAL_BYTES", 6 << 20)
+    path, sizes = tmp_path / "memory.db", []
+    with closing(SQLiteStorage(path)) as store, closing(SQLiteStorage(path)) as reader:
+        with reader.snapshot():
+            reader.get(HERE, ["e0"])
+            for number in range(120):
+                store.put(HERE, [record(f"e{number}-{each}", "a shelf " * 1000) for each in range(10)])
+            sizes.append(store.measures().log_bytes)
+        for number in range(60):
+            store.put(HERE, [record(f"f{number}-{each}", "a shelf " * 1000) for each in range(10)])
+        sizes.append(store.measures().log_bytes)
+    assert sizes[0] > 9 << 20
+    assert sizes[1] <= 6 << 20
+
+
+def test_a_connection_trusts_nothing_that_a_schema_calls(tmp_path: Path) -> None:
+    with closing(SQLiteStorage(tmp_path / "memory.db")) as store:
+        pragmas = ("foreign_keys", "secure_delete", "trusted_schema", "journal_size_limit")
+        assert [store._db.get().pragma(name) for name in pragmas] == [1, 1, 0, opening.WAL_BYTES]

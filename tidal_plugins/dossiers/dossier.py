@@ -38,7 +38,7 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
@@ -82,7 +82,7 @@ class Dossiers:
         found = self._stored([normal(checked_topic(topic))])
         if not found:
             raise NotFound(
-                f"no dossier on {shown(topic)} in scope {shown('/'.join(self.scope))}: "
+                f"no dossier on {shown(topic)} in scope {shown_scope(self.scope)}: "
                 "memory.dossiers.refresh(topic) makes one"
             )
         return found[0].dossier

@@ -46,14 +46,8 @@ class LastWork:
         work = self._work()
         if work is None:
             return []
-        told = [*beside]
-        new = (rule for rule in work.rules if not any(_words(rule.text) in _words(line) for line in told))
-        rules = tuple(rule for rule in new if not shouts(rule.text))
-        loud = work.goal is not None and shouts(work.goal.text) and any(map(shouts, told))
-        shown = replace(work, rules=rules, goal=None if loud else work.goal).lines(
-            ApproximateCounter(), self.limits.work_tokens
-        )
         sources = tuple(dict.fromkeys(work.sources))
+        shown = lines_of(work, self.limits, beside)
         return [Line(f"- {text}", sources) for text in shown[: max(1, self.limits.recent_work // 2)]]
 
     def is_told(self, text: str) -> bool:
@@ -80,6 +74,16 @@ class LastWork:
 
     def _episodes(self, where: Where, limit: int) -> Sequence[Entry]:
         return self.storage.find(self.scope, where, limit=limit, newest_first=True)
+
+
+def lines_of(work: Work, limits: CapsuleTuning, beside: Iterable[str] = ()) -> list[str]:
+    """Return the state of the work in a few lines with citations, as :meth:`LastWork.lines` does."""
+    told = [*beside]
+    new = (rule for rule in work.rules if not any(_words(rule.text) in _words(line) for line in told))
+    rules = tuple(rule for rule in new if not shouts(rule.text))
+    loud = work.goal is not None and shouts(work.goal.text) and any(map(shouts, told))
+    shown = replace(work, rules=rules, goal=None if loud else work.goal)
+    return shown.lines(ApproximateCounter(), limits.work_tokens)
 
 
 def _words(text: str) -> str:

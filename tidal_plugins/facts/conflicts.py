@@ -20,7 +20,7 @@ from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Document, Storage
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
@@ -114,7 +114,7 @@ def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
     """Return an open conflict by its id. Raises ``NotFound``."""
     document = read_document(storage, scope, CONFLICTS, id_) if isinstance(id_, str) else None
     if document is None:
-        raise NotFound(f"no open conflict {shown(id_)} in scope {shown('/'.join(scope))}; conflicts() lists them")
+        raise NotFound(f"no open conflict {shown(id_)} in scope {shown_scope(scope)}; conflicts() lists them")
     return _conflict_of(document)
 
 

@@ -30,7 +30,7 @@ from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.deadline import question
@@ -332,7 +332,7 @@ class Facts(MutableMapping[str, Any]):
     def _current(self, key: str) -> Version:
         version = self._last(_folded(key))
         if version is None or version.ended:
-            raise NotFound(f"no fact {shown(key)} in scope {shown('/'.join(self._scope))}")
+            raise NotFound(f"no fact {shown(key)} in scope {shown_scope(self._scope)}")
         return version
 
     @whole()

@@ -15,7 +15,7 @@ from tidal_plugins.model.entry import EPISODE, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.graph import Entity, Evidence
 from tidal_plugins.model.link import Link
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.validation import label
 
@@ -45,7 +45,7 @@ class Lookup:
         chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
         if not chosen:
             raise NotFound(
-                f"no entity {shown(name)} in scope {shown('/'.join(self._scope))}; graph.search finds similar names"
+                f"no entity {shown(name)} in scope {shown_scope(self._scope)}; graph.search finds similar names"
             )
         return max(chosen, key=lambda entity: (entity.category == "technical", len(entity.episodes), entity.id))
 
@@ -58,7 +58,7 @@ class Lookup:
         """Return the link of a relation as it is believed now. Raises ``NotFound``."""
         found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
         if not found:
-            raise NotFound(f"no relation {shown(id_)} in scope {shown('/'.join(self._scope))}")
+            raise NotFound(f"no relation {shown(id_)} in scope {shown_scope(self._scope)}")
         return found[0]
 
     def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:

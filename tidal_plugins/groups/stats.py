@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from tidal_plugins.graph.indexing import queue as graph_queue
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import within_deadline
-from tidal_plugins.storage.measures import measures
+from tidal_plugins.storage.measures import count_keys, measures
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.supersession.finder import QUEUE
+from tidal_plugins.supersession import finder
 
 
 def stats(services: Services, scope: Scope) -> Stats:
@@ -17,14 +18,13 @@ def stats(services: Services, scope: Scope) -> Stats:
     storage = services.storage
     with within_deadline(storage), storage.snapshot():
         entries = sum(volume.entries for volume in storage.statistics(scope).volumes.values())
-        waiting = {pending.episode for pending in services.graph_indexer(scope).queue.pending()}
-        waiting |= {line.key for line in storage.read_log(scope, QUEUE)}
+        waiting = count_keys(storage, scope, [graph_queue.QUEUE, finder.QUEUE])
         unscrubbed = bool(read_meta(storage, UNSCRUBBED))
         figures = measures(storage)
     left = figures.file_bytes + figures.log_bytes if unscrubbed else 0
     return Stats(
         entries=entries,
-        waiting=len(waiting),
+        waiting=waiting,
         file_bytes=figures.file_bytes,
         log_bytes=figures.log_bytes,
         unscrubbed_bytes=left,

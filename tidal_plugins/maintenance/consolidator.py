@@ -27,7 +27,7 @@ from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.open import check_writable
@@ -131,7 +131,7 @@ class Consolidator:
         lines = self.storage.read_log(self.scope, RUNS, keys=[run])
         if not lines:
             raise NotFound(
-                f"no consolidation {shown(run)} to undo in scope {shown('/'.join(self.scope))}: "
+                f"no consolidation {shown(run)} to undo in scope {shown_scope(self.scope)}: "
                 "it was undone, or is too long ago"
             )
         restored = 0

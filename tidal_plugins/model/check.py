@@ -6,6 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+WORDS = {
+    "scopes": ("scope", "scopes"),
+    "entries": ("entry", "entries"),
+    "passages": ("passage", "passages"),
+    "vectors": ("vector", "vectors"),
+    "links": ("link", "links"),
+    "log": ("line of a log", "lines of logs"),
+    "documents": ("document", "documents"),
+    "earlier_documents": ("earlier version of a document", "earlier versions of documents"),
+    "volumes": ("count of a kind", "counts of kinds"),
+    "gone": ("note of what went", "notes of what went"),
+    "saved_columns": ("saved piece of columns", "saved pieces of columns"),
+    "keywords": ("keyword index", "keyword index"),
+    "wal": ("log of the file", "log of the file"),
+}
+"""What reports call a row of a table, and several. Other places are called by their names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -28,7 +45,8 @@ class Fault:
 
     def __str__(self) -> str:
         state = "repaired" if self.repaired else "can be repaired" if self.repairable else "lost"
-        return f"{self.table} {self.name}".rstrip() + f": {self.problem} ({state})"
+        one, several = WORDS.get(self.table, (self.table, self.table))
+        return f"{f'{one} {self.name}' if self.name else several}: {self.problem} ({state})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +81,10 @@ class Check:
 
     def __str__(self) -> str:
         found = [str(fault) for fault in (*self.repaired, *self.faults)]
-        rows = ", ".join(f"{number} {table}" for table, number in self.rows.items())
-        return "\n".join([f"{'no faults' if self.ok else f'{len(self.faults)} faults'} in {rows}", *found])
+        words = {table: WORDS.get(table, (table, table)) for table in self.rows}
+        rows = ", ".join(f"{number:,} {words[table][number != 1]}" for table, number in self.rows.items())
+        faults = "1 fault" if len(self.faults) == 1 else f"{len(self.faults) or 'no'} faults"
+        return "\n".join([f"{faults} in {rows}", *found])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.identity import embed
 from tidal_plugins.english.questions import asks
-from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.patterns import lazy_re
+from tidal_plugins.retrieval.spans import spans
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.scoring.units import coverage, rarity
@@ -77,24 +77,21 @@ def units(place: int, hit: Hit) -> list[Unit]:
     """Return the units of a hit's text: all of a short text, else those around the passage that matched."""
     text = hit.text
     first = max(0, text.find(hit.passage) - MAX_CHARS // 2) if len(text) > MAX_CHARS else 0
-    part = text[first : first + MAX_CHARS]
-    spans = list(_joined(part, _whole(sentences(part), first > 0, first + MAX_CHARS < len(text))))
-    told = [span for span in spans if not _HEADING.match(part, span[0])]
-    return [
-        Unit(place, first + start, first + end, part[start:end], frozenset(stems(part[start:end])))
-        for start, end in told or spans
-    ]
+    last = first + MAX_CHARS
+    found = list(_joined(text, _whole(spans(text, first, last), first > 0, last < len(text))))
+    told = [span for span in found if not _HEADING.match(text, span[0])]
+    return [Unit(place, start, end, text[start:end], frozenset(stems(text[start:end]))) for start, end in told or found]
 
 
-def _whole(spans: Sequence[tuple[int, int]], cut_before: bool, cut_after: bool) -> Sequence[tuple[int, int]]:
+def _whole(found: Sequence[tuple[int, int]], cut_before: bool, cut_after: bool) -> Sequence[tuple[int, int]]:
     """Return the sentences of a part of a text without those that were cut, unless there are no others."""
-    return spans[cut_before : len(spans) - cut_after] or spans
+    return found[cut_before : len(found) - cut_after] or found
 
 
-def _joined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _joined(text: str, found: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield spans, a list item as one, and a question together with what follows it on its line: «Sick? Ring us.»"""
     open_: tuple[int, int] | None = None
-    for span in spans:
+    for span in found:
         if open_ and "\n" not in text[open_[1] : span[0]] and span[1] - open_[0] <= MAX_ITEM:
             span = open_[0], span[1]
         elif open_:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.english.excerpt import shortened
-from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.entry import CONVERSATION
 from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.selection import select
+from tidal_plugins.retrieval.spans import blocks, spans, without_fences
 from tidal_plugins.tuning import WhisperTuning
 
 LEAST_TEXT = 24
@@ -144,19 +144,22 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
     """Return a unit of a text on one line, and as much of the text around it as fits into ``room`` characters.
 
     What follows the unit is added before what precedes it, whole sentences at a time. A unit that is longer than the
-    room is cut at a word, and so is the first item of a list that it only announces.
+    room is cut at a word, and so is the first item of a list, or line of code, that it only announces. A line of code
+    stands alone: several on one line cannot be read.
     """
-    spans = _around(text, unit)
+    prose = _prose(text, unit)
+    around = _around(text, unit, prose)
     start, end = unit
     shown = _clean(text[start:end])
-    for following in (span for span in spans if span[0] >= end):
+    for following in (span for span in around if span[0] >= end):
         longer = _clean(text[start : following[1]])
-        if len(longer) > room:
-            if shown.rstrip("*_ ").endswith(":"):
-                return shortened(longer, room)
+        announced = shown.rstrip("*_ ").endswith(":")
+        if announced and (len(longer) > room or following[1] > prose[1]):
+            return shortened(longer, room)
+        if len(longer) > room or following[1] > prose[1]:
             break
         end, shown = following[1], longer
-    for before in (span for span in reversed(spans) if span[1] <= start):
+    for before in (span for span in reversed(around) if span[1] <= start):
         longer = _clean(text[before[0] : end])
         if len(longer) > room:
             break
@@ -164,12 +167,27 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
     return shortened(shown, room)
 
 
-def _around(text: str, unit: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return the offsets of the sentences near a unit. What is too far from it to be shown is not read."""
-    first, last = max(0, unit[0] - NEARBY), unit[1] + NEARBY
-    spans = [(first + start, first + end) for start, end in sentences(text[first:last])]
-    return spans[1:] if first else spans  # the beginning of the first one is not known
+def _prose(text: str, unit: tuple[int, int]) -> tuple[int, int]:
+    """Return the offsets of the prose around a unit, as far as the next blocks of code; of the unit, if it is code."""
+    first, last = 0, len(text)
+    for start, end in blocks(text):
+        if start <= unit[0] and unit[1] <= end:
+            return unit
+        first = max(first, end) if end <= unit[0] else first
+        last = min(last, start) if start >= unit[1] else last
+    return first, last
+
+
+def _around(text: str, unit: tuple[int, int], prose: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences near a unit, and of a line of code behind them. What is too far from it to be
+    shown is not read."""
+    if prose == unit:
+        return []
+    first, last = max(prose[0], unit[0] - NEARBY), unit[1] + NEARBY
+    found = spans(text, first, last)
+    code = next((place for place, span in enumerate(found) if span[0] >= prose[1]), len(found))
+    return found[first > prose[0] : code + 1]  # the beginning of the first one may not be known
 
 
 def _clean(text: str) -> str:
-    return inert(_HEADING.sub("", text))
+    return inert(_HEADING.sub("", without_fences(text)))

@@ -27,7 +27,7 @@ from tidal_plugins.model.session import (
 from tidal_plugins.sessions.counters import Counters
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Line, Storage, Where
 from tidal_plugins.storage.damage import intact, whole
 from tidal_plugins.storage.shorthands import read_document, read_meta, write_document, write_meta
@@ -85,7 +85,7 @@ class Ledger:
         check_int(id, "a session's id", 0, MAX_ID)
         document = read_document(self.storage, self.scope, SESSIONS, str(id))
         if document is None:
-            raise NotFound(f"no session {id} in scope {shown('/'.join(self.scope))}")
+            raise NotFound(f"no session {id} in scope {shown_scope(self.scope)}")
         counters = self._counters(session_node(id))
         return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
 

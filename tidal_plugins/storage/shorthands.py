@@ -8,7 +8,7 @@ from typing import Any
 
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, PassageVectors, Record, Storage
 
 
@@ -56,6 +56,6 @@ def set_tiers(storage: Entries, scope: Scope, tiers: Mapping[str, Tier]) -> None
     """Set the tiers of entries by id. Raises ``NotFound`` for an unknown id. Call it inside a transaction."""
     entries = storage.get(scope, list(tiers))
     if missing := next((id_ for id_ in tiers if id_ not in entries), None):
-        raise NotFound(f"no entry {shown(missing)} in scope {shown('/'.join(scope))}")
+        raise NotFound(f"no entry {shown(missing)} in scope {shown_scope(scope)}")
     records = [Record(replace(entries[id_], tier=tier), passages=None) for id_, tier in tiers.items()]
     storage.put(scope, records, replace=True)

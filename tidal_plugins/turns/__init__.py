@@ -34,6 +34,7 @@ from tidal_plugins.turns.recording import (
     to_exchange,
 )
 from tidal_plugins.turns.whispers import Surfaced, surface
+from tidal_plugins.turns.work import work_lines
 
 __all__ = [
     "REFUSALS",
@@ -58,5 +59,6 @@ __all__ = [
     "surface",
     "Surfaced",
     "to_exchange",
+    "work_lines",
     "WrittenMessage",
 ]

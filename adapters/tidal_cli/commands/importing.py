@@ -12,7 +12,7 @@ from tidal_cli.errors import Exit, Failed
 from tidal_cli.session import Run, counted
 
 if TYPE_CHECKING:
-    from tidal_cli.importing import Imported
+    from tidal_cli.importing import ImportAccount
 
 LISTED = 20
 """Files that are named in a list; of the rest the number is told."""
@@ -56,7 +56,7 @@ def import_(
         raise Failed("no conversation was found", Exit.NOTHING)
 
 
-def _lines(account: Imported) -> list[str]:
+def _lines(account: ImportAccount) -> list[str]:
     formats = ", ".join(f"{count:,} {name}" for name, count in account.formats.items()) or "none"
     turns = f"{account.new:,} new, {account.grown:,} grown, {account.known:,} known"
     turns += f", {account.forgotten:,} forgotten on request" if account.forgotten else ""

@@ -14,7 +14,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Merge
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
@@ -91,7 +91,7 @@ def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge
     with storage.transaction():
         document = read_document(storage, scope, MERGES, id_) if isinstance(id_, str) else None
         if document is None or document.value["undone_at"] is not None:
-            raise NotFound(f"no merge {shown(id_)} to undo in scope {shown('/'.join(scope))}; merges() lists them")
+            raise NotFound(f"no merge {shown(id_)} to undo in scope {shown_scope(scope)}; merges() lists them")
         merge = replace(decode(Merge, document.value), undone_at=now)
         write_document(storage, scope, MERGES, id_, encode(merge))
         return merge

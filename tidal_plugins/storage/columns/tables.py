@@ -208,6 +208,8 @@ class Ids(Sequence[str]):
     def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(self._rows))]
+        if row >= self._rows:
+            raise IndexError(row)
         return self._bytes[self._ends[row] : self._ends[row + 1]].tobytes().decode("utf-8", "surrogatepass")
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidScope, InvalidVector, NotFound
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import (
     HEAD,
     TAIL,
@@ -66,7 +66,7 @@ class EntryStore(MemoryBase, Entries):
                         self._store(draft, scope, item, draft.next_key(), change)
                 return list(new)
             if missing := [id_ for id_ in ids if id_ not in known]:
-                raise NotFound(f"no entry {shown(missing[0])} in scope {shown('/'.join(scope))}")
+                raise NotFound(f"no entry {shown(missing[0])} in scope {shown_scope(scope)}")
             for item in prepared:
                 self._replace(draft, scope, item, change)
             return ids

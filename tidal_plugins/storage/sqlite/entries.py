@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import InvalidScope, NotFound
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.shown import shown
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import (
     HEAD,
     TAIL,
@@ -248,7 +248,7 @@ class EntryStore(SQLiteBase, Entries):
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:
-            raise NotFound(f"no entry {shown(missing[0])} in scope {shown('/'.join(scope))}")
+            raise NotFound(f"no entry {shown(missing[0])} in scope {shown_scope(scope)}")
         return key, [keys[id_] for id_ in ids]
 
 

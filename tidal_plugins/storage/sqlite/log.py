@@ -32,6 +32,13 @@ _BEFORE = """at < ?3 AND EXISTS (
 _UNDER = "key IN (SELECT value FROM json_each(?3))"
 
 
+# The index by key is read in its order, and no line.
+_COUNT_KEYS = """
+    SELECT count(DISTINCT key) FROM log INDEXED BY log_by_key
+    WHERE scope = ? AND name IN (SELECT value FROM json_each(?))
+"""
+
+
 class LogStore(SQLiteBase, Log):
     """Stores lines as rows whose key is their place in the order of all."""
 
@@ -85,6 +92,10 @@ class LogStore(SQLiteBase, Log):
         if before is not None:
             return self._delete(_BEFORE, scope, log, to_micros(before))
         return self._delete(_UNDER, scope, log, to_json(list(keys or ())))
+
+    def count_keys(self, scope: Scope, logs: Collection[str]) -> int:
+        with self.snapshot():
+            return int(self._db.one(_COUNT_KEYS, self._key(scope), to_json(list(logs))))
 
     def _delete(self, condition: str, scope: Scope, log: str, value: int | str) -> int:
         sql = f"DELETE FROM log WHERE scope = ?1 AND name = ?2 AND {condition}"

@@ -75,7 +75,7 @@ def open_file(
         connection.execute(
             f"PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
             f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"
-        )
+        ).fetchall()  # some of them return a row, and what follows a row is not run until it is read
         connection.wal_autocheckpoint(0)  # a write moves the log into the file, and marks the file
         if complete:
             settle(connection, path)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tidal_plugins.errors import StorageError
 from tidal_plugins.model.check import Fault
 from tidal_plugins.storage.sqlite.base import readable
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.values import to_json
 
 FORMAT = 4
 """The format of FTS5's index that the schema creates."""
@@ -16,8 +18,10 @@ _HELD = "SELECT doc, count(*) FROM temp.keyword_places GROUP BY doc"
 _KNOWN = "SELECT key, words FROM passages WHERE words > 0"
 _SIZES = "SELECT id, sz FROM keywords_docsize"
 _AVERAGES = "SELECT block FROM keywords_data WHERE id = 1"
+_STRUCTURE = "SELECT block FROM keywords_data WHERE id = 10"
 _LOST_PAGES = """
-    SELECT count(*) FROM keywords_idx WHERE (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM keywords_data)
+    SELECT count(*) FROM keywords_idx x LEFT JOIN json_each(?) j ON CAST(j.key AS INTEGER) = x.segid
+    WHERE (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM keywords_data) AND pgno >> 1 >= ifnull(j.value, 0)
 """  # FTS5 numbers the pages of its segments so; no search needs the first entry of a segment, but every write does
 _PASSAGES = """
     SELECT e.scope, e.id, p.start, p."end", p.key, p.words FROM passages p JOIN entries e ON e.key = p.entry
@@ -30,7 +34,7 @@ def index_faults(db: Connections) -> Iterator[Fault]:
         if db.rows("SELECT k, v FROM keywords_config") != [("version", FORMAT)]:
             yield Fault("keywords", "", "its format is not known", True)
             return
-        if number := db.one(_LOST_PAGES):
+        if number := db.one(_LOST_PAGES, to_json(_first_pages(db.one(_STRUCTURE)))):
             yield Fault("keywords", "", f"{number} of its pages are not where they should be", True)
         held = _held(db)
         known = {key for key, _ in db.rows(_KNOWN)}
@@ -44,6 +48,8 @@ def index_faults(db: Connections) -> Iterator[Fault]:
             yield Fault("keywords", "", "the number of passages or words is wrong", True)
     except StorageError as error:
         yield Fault("keywords", "", str(error), True)
+    except ValueError:
+        yield Fault("keywords", "", "its structure is damaged", True)
 
 
 def without_words(db: Connections) -> Iterator[tuple[int, str, int, int]]:
@@ -57,6 +63,25 @@ def without_words(db: Connections) -> Iterator[tuple[int, str, int, int]]:
 def _held(db: Connections) -> dict[int, int]:
     """Return how many words the index has of each passage."""
     return dict(db.rows(_HELD))
+
+
+def _first_pages(structure: object) -> dict[int, int]:
+    """Return the first page of each segment of the index, as its structure names them.
+
+    A merge of segments lasts over many writes. It deletes pages that it is done with, and moves the first page of
+    their segment on, but leaves their entries to its end. After eight bytes the structure has three counts, and for
+    each level two, the second of which is that of its segments. A segment has its number, its first and its last page,
+    and five counts.
+    """
+    numbers = _numbers(structure[8:] if isinstance(structure, bytes) else b"")
+    found = {}
+    levels, *_ = islice(numbers, 3)
+    for _ in range(levels):
+        _, segments = islice(numbers, 2)
+        for _ in range(segments):
+            segment, first, *_ = islice(numbers, 8)
+            found[segment] = first
+    return found
 
 
 def _numbers(block: object) -> Iterator[int]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.secrets import masked
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.fence import Frames, inert
 
 MAX_RESULTS = 50
@@ -95,11 +96,12 @@ def paged(found: Sequence[R], limit: int, asked: Asked, *, first: int = 0) -> An
 
 
 class Asked:
-    """A question, whose cursors fit no other question."""
+    """A question to a scope, whose cursors fit no other question and no other scope."""
 
-    def __init__(self, tool: str, arguments: BaseModel) -> None:
+    def __init__(self, tool: str, arguments: BaseModel, scope: Scope) -> None:
         asked = arguments.model_dump_json(exclude={"cursor", "limit"})
-        self._mark = blake2b(f"{tool} {asked}".encode("utf-8", "replace"), digest_size=6).hexdigest()
+        about = json.dumps([tool, scope, asked])
+        self._mark = blake2b(about.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
     def cursor(self, *place: int) -> str:
         """Return the cursor of a place."""

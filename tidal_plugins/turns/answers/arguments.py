@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints, model_validator
 
 from tidal_plugins.model.clock import aware
 from tidal_plugins.turns.answers.answer import MAX_CURSOR, MAX_RESULTS
@@ -24,6 +24,14 @@ class Arguments(BaseModel):
     """The arguments of a tool. Unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        """Refuse a span of time that ends before it begins: an empty answer would be read as «there was nothing»."""
+        since, until = getattr(self, "since", None), getattr(self, "until", None)
+        if since is not None and until is not None and since > until:
+            raise ValueError("since lies after until: exchange them")
+        return self
 
 
 def _time(value: Any) -> datetime:

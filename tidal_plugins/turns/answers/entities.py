@@ -50,7 +50,7 @@ class Known(Result):
 
 def entity_lookup(memory: TidalMemory, asked: EntityArguments) -> Answer[Known]:
     """Return the entities of a name, and those that share words with it."""
-    question = Asked("entity_lookup", asked)
+    question = Asked("entity_lookup", asked, memory.scope)
     (first,) = question.place(asked.cursor, 0)
     graph, found = memory.graph, dict[str, Entity]()
     try:

@@ -70,7 +70,7 @@ class Statement(Result):
 
 def fact_search(memory: TidalMemory, asked: FactArguments) -> Answer[Statement]:
     """Return named facts, notes of facts and relations: what the question's meaning brings up, then the graph's."""
-    question = Asked("fact_search", asked)
+    question = Asked("fact_search", asked, memory.scope)
     (first,) = question.place(asked.cursor, 0)
     first = max(0, min(first, MAX_FOUND))
     wanted = min(first + asked.limit + 1, MAX_FOUND)

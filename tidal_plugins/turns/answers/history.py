@@ -58,7 +58,7 @@ class Turn(Result):
 
 def thread_history(memory: TidalMemory, asked: HistoryArguments) -> Answer[Turn]:
     """Return the turns of a conversation in order; without a thread the conversations, the last one first."""
-    question = Asked("thread_history", asked)
+    question = Asked("thread_history", asked, memory.scope)
     at, skipped, listed = question.place(asked.cursor, START, 0, 0)
     after = None if at == START else from_micros(min(max(at, EARLIEST), LATEST)), max(0, min(skipped, SCANNED))
     if asked.thread:

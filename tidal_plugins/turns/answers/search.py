@@ -47,7 +47,7 @@ class Found(Result):
 
 def search(memory: TidalMemory, asked: SearchArguments) -> Answer[Found]:
     """Return the memories that a query brings up, best first. Nothing is written."""
-    question = Asked("memory_search", asked)
+    question = Asked("memory_search", asked, memory.scope)
     (first,) = question.place(asked.cursor, 0)
     first = max(0, min(first, MAX_DEPTH))
     found = memory.recall(

@@ -61,7 +61,7 @@ MISSING = "missing"
 
 def memory_get(memory: TidalMemory, asked: TextArguments) -> Answer[FullText]:
     """Return memories in full: all pages of the first, then of the next, as many as an answer has room for."""
-    question = Asked("memory_get", asked)
+    question = Asked("memory_get", asked, memory.scope)
     place, page = question.place(asked.cursor, 0, 1)
     ids = list(dict.fromkeys(asked.ids))
     place = max(0, min(place, len(ids)))

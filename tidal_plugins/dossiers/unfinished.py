@@ -18,6 +18,7 @@ from tidal_plugins.english.intentions import (
     CLAUSE_ENDS,
     CONDITIONAL,
     KEPT_FOR_LATER,
+    NOT_FORGOTTEN,
     NOT_KNOWN,
     POSTPONED,
     VAGUE,
@@ -142,7 +143,8 @@ def _changes(text: str, at: datetime, item: Unfinished) -> bool:
 
 def _denies_a_day(text: str, at: datetime) -> bool:
     """Return whether the clause that names a day denies: «no keys on the 26th», «Thursday is no good»."""
-    return any(NEGATED.search(clause.lower()) and named_days(clause, at) for clause in CLAUSE_ENDS.split(text))
+    clauses = CLAUSE_ENDS.split(NOT_FORGOTTEN.sub("", text))
+    return any(NEGATED.search(clause.lower()) and named_days(clause, at) for clause in clauses)
 
 
 def _is_name(word: str, raw: str) -> bool:

@@ -28,6 +28,8 @@ POSTPONED = lazy_re(
     r"new date|slipped|shifted)\b"
 )
 """Words by which something gets another day."""
+NOT_FORGOTTEN = lazy_re(r"\b(?:not|never|\w+n['’]t) (?:to )?(?:forget|miss)\b", re.IGNORECASE)
+"""A denial that affirms: «don't forget»."""
 CLAUSE_ENDS = lazy_re(r"[,;:.!?–—]\s|\s(?:but|so|because|since|and)\s", re.IGNORECASE)
 """Where a clause of a sentence ends, as far as a denial reaches."""
 WORDS = lazy_re(r"[^\W\d_][\w’'-]*[^\W_]|[^\W\d_]")

@@ -17,7 +17,9 @@ from tidal_plugins.english.intentions import (
     CALLED_OFF,
     CLAUSE_ENDS,
     CONDITIONAL,
+    INSTEAD,
     KEPT_FOR_LATER,
+    MOVED,
     NOT_FORGOTTEN,
     NOT_KNOWN,
     POSTPONED,
@@ -135,10 +137,12 @@ def _changes(text: str, at: datetime, item: Unfinished) -> bool:
     days = named_days(text, at)
     names = {word for word in shared if _is_name(word, item.point.raw)}
     if days and item.due not in days:
-        return (len(shared) >= SHARED and shared > names) or bool(names and POSTPONED.search(said.plain))
+        postponed = MOVED.search(said.plain) or (names and POSTPONED.search(said.plain))
+        return (len(shared) >= SHARED and shared > names) or bool(postponed)
+    replaced = CALLED_OFF.search(said.plain) or INSTEAD.search(said.plain)
     if item.due in days:
-        return _denies_a_day(text, at) or CALLED_OFF.search(said.plain) is not None
-    return len(shared) >= SHARED and (CALLED_OFF.search(said.plain) is not None or retracts(text))
+        return _denies_a_day(text, at) or bool(replaced)
+    return len(shared) >= SHARED and (bool(replaced) or retracts(text))
 
 
 def _denies_a_day(text: str, at: datetime) -> bool:

@@ -20,9 +20,13 @@ CONDITIONAL = lazy_re(
 """Words of a plan that is not settled."""
 CALLED_OFF = lazy_re(
     r"\b(?:cancel+ed|cancel+ing|called off|is off|are off|'s off|off as well|scrapped|dropped|fell through|"
-    r"was going to|were going to|was supposed|were supposed|was meant|no good|is gone|out of the question|instead)\b"
+    r"was going to|were going to|was supposed|were supposed|was meant|no good|is gone|out of the question)\b"
 )
 """Words by which a plan no longer holds."""
+INSTEAD = lazy_re(r"\binstead\b")
+"""A word by which something else takes the place of a plan."""
+MOVED = lazy_re(r"\b(?:moved|postponed|rescheduled|delayed|brought forward|put off)\b")
+"""Words by which one thing that is named gets another day."""
 POSTPONED = lazy_re(
     r"\b(?:moved|moves|postponed|put off|pushed|brought forward|rescheduled|delayed|later|earlier|now|instead|changed|"
     r"new date|slipped|shifted)\b"

@@ -40,7 +40,7 @@ def find(open_memory, clock):
         ("I need to pay the plumber 80 euros by Thursday.", "task", date(2026, 3, 5)),
         ("Remind me to send the contract to Nils by Thursday.", "task", date(2026, 3, 5)),
         ("I have to return the library books about bees by 20 March.", "task", date(2026, 3, 20)),
-        ("Don't forget to renew the van's permit tomorrow.", "task", date(2026, 3, 2)),
+        ("I must renew the van's permit tomorrow.", "task", date(2026, 3, 2)),
         ("I still have to repair the lock of the garden shed.", "task", None),
         ("TODO: rotate the keys of the mail server", "task", None),
         ("We have dinner with Tomas and Rea at the harbour on Friday.", "plan", date(2026, 3, 6)),
@@ -59,7 +59,7 @@ def test_what_the_person_means_to_do_or_what_will_be(find, said, kind, due):
     ("said", "due"),
     [
         ("I will remind you on 20 March to renew the van's permit.", date(2026, 3, 20)),
-        ("I'll get back to you on Thursday about the prices of the ferry.", date(2026, 3, 5)),
+        ("I'll remind you on Thursday to book the seats on the ferry.", date(2026, 3, 5)),
     ],
 )
 def test_what_the_agent_keeps_for_a_day_is_a_promise(find, said, due):
@@ -92,6 +92,7 @@ def test_a_question_that_the_agent_could_not_answer_is_open_until_it_is(find):
         "Friday is no good for the dinner with Tomas at the harbour.",
         "We were supposed to have dinner with Tomas at the harbour on Friday.",
         "Haha, on Friday I marry the plumber of the harbour, just kidding.",  # a joke
+        "Wouter lent me his van so that I can fetch the wardrobe.",  # a purpose
         "See you on Friday.",  # nothing by itself
         "Thursday, then.",
         "Thanks, that is all for today!",

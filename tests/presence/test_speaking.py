@@ -93,6 +93,27 @@ def test_several_things_that_are_due_are_one_message(days):
     assert len(message.citations) == 2
 
 
+def test_a_promise_that_does_not_say_of_what_brings_up_the_task(days):
+    days.say("Remind me to send the contract to Nils by Thursday.", "I will remind you on Tuesday.")
+    [message] = days.pass_by(days=10)
+    assert message.text == "You asked me to remind you to send the contract to Nils by Thursday; that is on Thursday."
+    assert message.at == datetime(2026, 3, 3, 8, tzinfo=UTC)
+
+
+def test_what_was_done_of_it_since_is_said_with_it(days):
+    days.say("I have to pay Wouter 300 euros by 12 March.")
+    days.pass_by(hours=40)
+    later = days.say("I gave Wouter 100 already.")
+    [message] = days.pass_by(days=12)
+    assert message.text == (
+        "You wanted to pay Wouter 300 euros by 12 March; that is tomorrow. "
+        "Since then, on 3 March, you said: “I gave Wouter 100 already.”"
+    )
+    assert days.memory.episodes[later.id].citation in message.citations
+    days.memory.forget(later.id)
+    assert days.memory.presence.messages() == []
+
+
 def test_a_message_that_nobody_takes_expires_at_the_end_of_its_day(days):
     days.say(DEBT)
     while days.memory.presence.step().message is None:

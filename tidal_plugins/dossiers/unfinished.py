@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Literal
 
@@ -22,7 +22,9 @@ from tidal_plugins.english.intentions import (
     MOVED,
     NOT_FORGOTTEN,
     NOT_KNOWN,
+    PARTLY,
     POSTPONED,
+    PURPOSE,
     VAGUE,
     WORDS,
 )
@@ -58,6 +60,8 @@ class Unfinished:
     kind: Kind
     point: Point
     due: date | None = None
+    since: Point | None = None
+    """What the person said of it since that is done in part: «gave Ada 20 already»."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -79,7 +83,7 @@ def unfinished(newest: Newest) -> list[Unfinished]:
     today = local(newest.now, newest.settings.zone).date()
     found = [item for point in newest.points if (item := _read(point, today))]
     found += _unanswered(newest.entries)
-    return [item for item in found if not _is_over(item, newest.entries)]
+    return [_as_of_now(item, newest.entries) for item in found if not _is_over(item, newest.entries)]
 
 
 def alike(item: Unfinished, words: frozenset[str]) -> bool:
@@ -100,6 +104,8 @@ def _read(point: Point, today: date) -> Unfinished | None:
     if point.entry.trust < OWN or not is_own(point.entry) or opines(point.raw):
         return None
     if point.part == "open":
+        if PURPOSE.search(point.plain):
+            return None
         return Unfinished("task", point, max(days, default=None))
     if _is_plan(point, named, today):
         return Unfinished("plan", point, min(day for day in days if day >= today))
@@ -122,10 +128,33 @@ def _is_over(item: Unfinished, entries: Sequence[Entry]) -> bool:
     """Return whether somebody said later that a dated thing is called off, or gave another day for it."""
     if item.due is None:
         return False
+    later = _later(item, entries)
+    return any(_changes(text, entry.occurred_at, item) for entry in later for text in pieces(entry))
+
+
+def _as_of_now(item: Unfinished, entries: Sequence[Entry]) -> Unfinished:
+    """Return a dated thing with the newest that the person said of how far it is."""
+    if item.due is None:
+        return item
+    own = (entry for entry in _later(item, entries) if is_own(entry))
+    told = (Point(text, entry) for entry in own for text in pieces(entry) if PARTLY.search(text.lower()))
+    newest = max((p for p in told if _names(item, p)), key=lambda p: p.entry.occurred_at, default=None)
+    return replace(item, since=newest)
+
+
+def _names(item: Unfinished, later: Point) -> bool:
+    """Return whether a later sentence speaks of a name of a thing."""
+    shared = item.words & later.stems
+    return not asks(later.raw) and any(_is_name(word, item.point.raw) for word in shared)
+
+
+def _later(item: Unfinished, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield what was said in later turns."""
     said_at, turn = item.point.entry.occurred_at, item.point.turn
-    later = (entry for entry in entries if entry.occurred_at > said_at and (entry.episode or entry.id) != turn)
-    spoken = (entry for entry in later if entry.kind == CONVERSATION and entry.role != "tool")
-    return any(_changes(text, entry.occurred_at, item) for entry in spoken for text in pieces(entry))
+    for entry in entries:
+        spoken = entry.kind == CONVERSATION and entry.role != "tool"
+        if spoken and entry.occurred_at > said_at and (entry.episode or entry.id) != turn:
+            yield entry
 
 
 def _changes(text: str, at: datetime, item: Unfinished) -> bool:

@@ -18,6 +18,12 @@ CONDITIONAL = lazy_re(
     r"invited|thinking (?:of|about)|considering|hoping|hope|tempted|supposedly)\b|\bor (?:on )?(?:the \d|\w+day)"
 )
 """Words of a plan that is not settled."""
+PURPOSE = lazy_re(r"\bso (?:that )?(?:i|we) (?:can|could|may)\b")
+"""What something else is for, and no task of its own: «he lent me his van so that I can move»."""
+PARTLY = lazy_re(
+    r"\b(?:already|so far|to go|remaining|half of|part of|the rest|the first (?:half|part))\b|\b\d+\b.*\bleft\b"
+)
+"""Words for what is done of a thing, and what is left."""
 CALLED_OFF = lazy_re(
     r"\b(?:cancel+ed|cancel+ing|called off|is off|are off|'s off|off as well|scrapped|dropped|fell through|"
     r"was going to|were going to|was supposed|were supposed|was meant|no good|is gone|out of the question)\b"

@@ -60,11 +60,12 @@ def choose(
     today, hour = terms.today(now), terms.local(now).hour
     due = [id_ for id_, item in fresh.items() if _is_due(item, today, hour, now, settings)]
     due.sort(key=lambda id_: (fresh[id_].due or today, _ORDER.index(fresh[id_].kind), -fresh[id_].point.weight))
-    if due:
-        things = _distinct({id_: fresh[id_] for id_ in due}, settings.things)
-        covered = (id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things.values()))
-        return Chosen(things, tuple(covered), due=True)
-    waiting = [id_ for id_, item in fresh.items() if _has_waited(item, now, settings)]
+    if things := _distinct({id_: fresh[id_] for id_ in due}, settings.things):
+        covered = tuple(id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things.values()))
+        if told_of := _distinct(_in_full(things, items), settings.things):
+            return Chosen(told_of, covered, due=True)
+    dated = {item.point.turn for item in items.values() if item.due}
+    waiting = [id_ for id_, item in fresh.items() if item.point.turn not in dated and _has_waited(item, now, settings)]
     waiting = [id_ for id_ in waiting if salience.get(id_, 0.0) > settings.salient]
     if not waiting:
         return None
@@ -88,6 +89,19 @@ def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: P
 def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bool:
     settled = now - item.point.entry.occurred_at >= timedelta(hours=settings.settled)
     return settled and item.due is None and item.is_clear
+
+
+def _in_full(things: Mapping[str, Unfinished], items: Mapping[str, Unfinished]) -> dict[str, Unfinished]:
+    """Return things, and in place of a promise that does not say what it is about the tasks of its turn: «I will remind
+    you on Wednesday»."""
+    found: dict[str, Unfinished] = {}
+    for id_, one in things.items():
+        if one.kind != "promise" or one.is_told:
+            found[id_] = one
+        else:
+            turn = one.point.turn
+            found |= {id_: it for id_, it in items.items() if it.kind == "task" and it.point.turn == turn}
+    return found
 
 
 def _distinct(items: Mapping[str, Unfinished], most: int) -> dict[str, Unfinished]:

@@ -189,14 +189,15 @@ class PresenceEngine:
         items = list(chosen.items.values())
         writer = Writer(self.summariser if self.settings.presence.written else None, self.settings, terms.zone)
         text, by_model = writer.write(items, now)
-        entries = tuple(dict.fromkeys(item.point.entry.id for item in items))
+        points = [point for item in items for point in (item.point, item.since) if point]
+        entries = tuple(dict.fromkeys(point.entry.id for point in points))
         message = ProactiveMessage(
             id=entry_id(self.storage, self.scope, "message", *chosen.threads, decision.at.isoformat()),
             text=text,
             at=now,
             until=datetime.combine(terms.today(now) + timedelta(days=1), time(0), zone),
             kind=items[0].kind,
-            citations=tuple(dict.fromkeys(item.point.entry.citation for item in items)),
+            citations=tuple(dict.fromkeys(point.entry.citation for point in points)),
             why=str(decision),
             written_by_model=by_model,
         )

@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.dossiers.points import Point
 from tidal_plugins.dossiers.unfinished import Unfinished
 from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 from tidal_plugins.english.excerpt import shortened
@@ -81,11 +82,19 @@ def _said(entry: Entry) -> Message:
 
 def sentence(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
     """Return a sentence that brings a thing up, with its day as seen from now: «That is tomorrow.»"""
+    told = _told(item, now, zone)
+    if item.since is None:
+        return told
+    day = _since(local(item.since.entry.occurred_at, zone).date(), local(now, zone).date())
+    return f"{told} Since then, {day}, you said: “{_quoted(item.since)}”"
+
+
+def _told(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
     at, today = local(item.point.entry.occurred_at, zone), local(now, zone).date()
     when = f"that is {_day(item.due, today)}" if item.due else ""
     if item.kind == "task" and (told := _in_own_words(item)):
         return f"{told}; {when}." if when else f"{told} ({_since(at.date(), today)}). {_OPEN}"
-    said = f"“{_quoted(item)}”"
+    said = f"“{_quoted(item.point)}”"
     day = _since(at.date(), today)
     told = {
         "promise": f"I said {day}: {said}",
@@ -111,8 +120,8 @@ def _in_own_words(item: Unfinished) -> str | None:
     return None
 
 
-def _quoted(item: Unfinished) -> str:
-    text = shortened(item.point.text.replace("“", "‘").replace("”", "’"), QUOTED)
+def _quoted(point: Point) -> str:
+    text = shortened(point.text.replace("“", "‘").replace("”", "’"), QUOTED)
     text = text.strip().rstrip(";,")
     return text if text[-1:] in _MARKS else f"{text}."
 

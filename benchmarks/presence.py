@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
@@ -39,7 +40,7 @@ from tidal_plugins.tuning import Tuning
 TUNING = Tuning()
 OWN = Path(__file__).with_name("data") / "month.json"
 OWN_ZONE = "Europe/Berlin"
-CASE = {"threads": 4, "seeds": 2, "arousal": 0.48, "absence": 255}
+CASE: dict[str, Any] = {"threads": 4, "seeds": 2, "arousal": 0.48, "absence": 255}
 """The source's case [Tidal §5]. Its gate gave .515."""
 TICKS, THREADS = 10_000, 1_000
 UPSET = Affect(-0.6, 0.8)
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.print(ticking())
     console.print(f"Turns lost when the process is killed right after each of five was recorded: {lost_turns()}")
     lived = [live(one, args.zone, embedder) for one in (load(args.data) if args.data else read(OWN))]
-    lived += [live(one, args.zone, embedder) for path in args.talks for one in read(path)[:2]]
+    lived += [live(one, args.zone, embedder, steps=False) for path in args.talks for one in read(path)[:2]]
     console.print(figures(lived))
 
 
@@ -73,7 +74,9 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     given = os.environ.get("TIDAL_BENCH_DATA")
     parser.add_argument("--data", type=Path, default=given, help="a folder of stories (or TIDAL_BENCH_DATA)")
-    parser.add_argument("--talks", type=Path, action="append", default=[], help="conversations, two of each file")
+    parser.add_argument(
+        "--talks", type=Path, action="append", default=[], help="conversations, two of each file, for what people feel"
+    )
     parser.add_argument("--month", type=Path, nargs="?", const=OWN, metavar="FILE", help="print a month instead")
     parser.add_argument("--only", type=int, action="append", metavar="N", help="the N-th conversation of that file")
     parser.add_argument("--zone", default=OWN_ZONE, help=f"the person's time zone ({OWN_ZONE})")

@@ -96,13 +96,16 @@ def _pair(said: Sequence[locomo.Turn], own: locomo.Turn) -> tuple[datetime, str,
     return said[0].at, "\n".join(user) or "Hello.", "\n".join(agent) or "I see."
 
 
-def live(one: Story, zone: str, embedder: Embedder) -> Month:
-    """Live through a story in a new memory that may speak first in every scope, and return what came of it."""
+def live(one: Story, zone: str, embedder: Embedder, *, steps: bool = True) -> Month:
+    """Live through a story in a new memory that may speak first in every scope, and return what came of it.
+
+    Without ``steps`` the turns are recorded, and nothing is asked between them.
+    """
     with TemporaryDirectory(prefix="tidal-month-") as folder:
         clock = FrozenClock(one.start)
         settings = Settings(graph={"background": False})
         with TidalMemory(Path(folder, "m.db"), embedder=embedder, settings=settings, clock=clock) as memory:
-            life = _Life(Month(one, zone), memory, clock)
+            life = _Life(Month(one, zone), memory, clock, steps)
             life.run()
             return life.month
 
@@ -112,6 +115,7 @@ class _Life:
     month: Month
     memory: TidalMemory
     clock: FrozenClock
+    steps: bool
     seen: dict[str, set[str]] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -123,13 +127,15 @@ class _Life:
         times = [*map(_when, events), end]
         for event, (start, until) in zip(events, pairwise(times), strict=True):
             self._live(event)
+            if not self.steps:
+                continue
             for at in _steps(max(start, self.clock()), until, self.month.zone):
                 self.clock.set(at)
                 for scope in one.scopes:
                     self._step(scope)
         self.clock.set(max(end, self.clock()))
         for scope in one.scopes:
-            self.month.ratios[scope] = self.memory.scoped(scope).capsule.read().ratio
+            self.month.ratios[scope] = self.memory.scoped(scope).capsule.read().ratio or 0.0
 
     def _live(self, event: Document | Turn) -> None:
         self.clock.set(max(self.clock(), _when(event)))

@@ -69,9 +69,14 @@ class Unfinished:
         return frozenset(word for word in self.point.stems if word not in _TIMES and not word.isdigit())
 
     @property
+    def is_told(self) -> bool:
+        """Return whether it says what it is about: «I will remind you on Wednesday» does not."""
+        return len(self.words) >= _TELLING
+
+    @property
     def is_clear(self) -> bool:
         """Return whether it is understood without what was said around it: «I'll bring it up» is not."""
-        return len(self.words) >= _TELLING and not VAGUE.search(self.point.plain.partition(",")[0])
+        return self.is_told and not VAGUE.search(self.point.plain.partition(",")[0])
 
 
 def unfinished(newest: Newest) -> list[Unfinished]:

@@ -7,6 +7,7 @@ from itertools import count
 
 import pytest
 
+from tests.inside import storage_of
 from tidal_plugins.dossiers.recent import Newest
 from tidal_plugins.dossiers.unfinished import unfinished
 from tidal_plugins.testing import NOON
@@ -29,7 +30,7 @@ def find(open_memory, clock):
         for user, agent in turns:
             memory.record(user, agent, thread="talk")
             clock.advance(hours=1)
-        return unfinished(Newest(memory._services.storage, ("default",), Tuning(), NOON + after))
+        return unfinished(Newest(storage_of(memory), ("default",), Tuning(), NOON + after))
 
     return found
 

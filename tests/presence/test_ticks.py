@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.presence import Attention, PresenceState
+from tidal_plugins import Affect, Attention, PresenceState
 from tidal_plugins.presence.gate import score
 from tidal_plugins.presence.ticks import due, mood, tick
 from tidal_plugins.scoring.presence import gate, spread, urgency

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.presence.conftest import DEBT
-from tidal_plugins import Settings
-from tidal_plugins.model.summary import Statement
+from tidal_plugins import Settings, Statement
 
 QUOTED = "You wanted to pay the plumber 80 euros by Thursday; that is tomorrow."
 WRITTEN = Settings(presence={"written": True})

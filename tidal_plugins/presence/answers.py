@@ -17,12 +17,18 @@ _AT_ONCE = timedelta(hours=1)
 
 
 def judged(
-    state: PresenceState, said: Sequence[Kept], heard: Entry | None, now: datetime, settings: PresenceTuning
+    state: PresenceState,
+    said: Sequence[Kept],
+    heard: Entry | None,
+    opened: datetime | None,
+    now: datetime,
+    settings: PresenceTuning,
 ) -> tuple[PresenceState, list[Kept]]:
     """Return a state in which an answer strengthens a thread and silence cools it, and the messages that changed.
 
-    A message is answered by the next thing that the person says within ``answer`` hours, if it comes at once or shares
-    a word with it. It is ignored when that says something else, or nothing comes. One that nobody took in time expires.
+    A message is answered by the next thing that the person says within ``answer`` hours, if it comes at once, shares a
+    word with it, or follows on it in its thread: ``opened`` is when the agent said, unasked, what stands before it. A
+    message is ignored when that says something else, or nothing comes. One that nobody took in time expires.
     """
     found: list[Kept] = []
     for kept in said:
@@ -34,17 +40,18 @@ def judged(
             over = now - message.taken_at >= timedelta(hours=settings.answer)
             if answer is None and not over:
                 continue
-            answered = answer is not None and _answers(answer, kept, message.taken_at, settings)
+            follows = opened is not None and opened >= message.taken_at
+            answered = answer is not None and _answers(answer, kept, message.taken_at, follows, settings)
             found.append(changed(kept, status="answered" if answered else "ignored"))
             state = _moved(state, kept, answered, settings)
     return state, found
 
 
-def _answers(answer: Entry, kept: Kept, since: datetime, settings: PresenceTuning) -> bool:
+def _answers(answer: Entry, kept: Kept, since: datetime, follows: bool, settings: PresenceTuning) -> bool:
     after = answer.occurred_at - since
     if after >= timedelta(hours=settings.answer):
         return False
-    return after <= _AT_ONCE or not frozenset[str]().union(*kept.words).isdisjoint(stems(answer.text))
+    return follows or after <= _AT_ONCE or not frozenset[str]().union(*kept.words).isdisjoint(stems(answer.text))
 
 
 def _moved(state: PresenceState, kept: Kept, answered: bool, settings: PresenceTuning) -> PresenceState:

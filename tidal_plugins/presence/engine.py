@@ -77,7 +77,9 @@ class PresenceEngine:
         ticked = tick(stored, self.settings.presence, due(stored, now)) if stored else PresenceState(now)
         reader = Reader(self.storage, self.scope, self.settings, terms)
         heard, seen = reader.heard(), reader.look(now)
-        state, judgements = judged(self._seen(ticked, seen, heard), said, heard, now, self.settings.presence)
+        state, judgements = judged(
+            self._seen(ticked, seen, heard), said, heard, reader.opened(heard), now, self.settings.presence
+        )
         return self._decide(state, terms, _merged(said, judgements), seen, now)[0]
 
     def take(self, now: datetime) -> ProactiveMessage | None:
@@ -132,7 +134,7 @@ class PresenceEngine:
         seen = reader.look(now) if looks else None
         if seen:
             state = self._with_thoughts(self._seen(state, seen, heard), seen, now)
-        state, judgements = judged(state, said, heard, now, limits)
+        state, judgements = judged(state, said, heard, reader.opened(heard), now, limits)
         decision, chosen = self._decide(state, terms, _merged(said, judgements), seen, now)
         message = self._message(chosen, decision, terms, now) if chosen else None
         if looks or judgements or message or ticks >= limits.save:

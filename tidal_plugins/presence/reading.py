@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 
 from tidal_plugins.associations.store import ASSOCIATION
+from tidal_plugins.dossiers.points import AGENT
 from tidal_plugins.dossiers.recent import Newest
 from tidal_plugins.dossiers.unfinished import Unfinished, unfinished
 from tidal_plugins.english.secrets import secrets
@@ -48,6 +49,20 @@ class Reader:
             if own := [entry for entry in said if entry.role == "user"]:
                 return own[-1]
         return None
+
+    def opened(self, heard: Entry | None) -> datetime | None:
+        """Return when the agent said, without being asked, what stands right before this in its thread."""
+        if heard is None or heard.thread is None:
+            return None
+        turns = self.storage.find(
+            self.scope,
+            Where(kinds={EPISODE}, threads={heard.thread}, until=heard.occurred_at),
+            limit=2,
+            newest_first=True,
+        )
+        before = next((turn for turn in turns if turn.id != heard.episode), None)
+        said = self.storage.find(self.scope, Where(kinds={CONVERSATION}, episodes={before.id})) if before else []
+        return before.occurred_at if before and said and all(entry.role == AGENT for entry in said) else None
 
     def look(self, now: datetime) -> Seen:
         """Read what is unfinished now, and what stirred the person of late."""

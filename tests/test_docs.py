@@ -44,7 +44,7 @@ BLOCK = re.compile(
 )
 PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey", re.I)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
-GROUPS += ("documents", "entries", "signals", "supersessions")
+GROUPS += ("documents", "entries", "presence", "signals", "supersessions")
 
 
 class Block(NamedTuple):

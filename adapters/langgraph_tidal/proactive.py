@@ -45,8 +45,8 @@ class ProactiveNode(MemoryNode):
     It is the entry of a graph that is invoked without a new human message, such as
     ``graph.invoke({"messages": []}, config)`` on the person's thread. If a message waits, the node returns it as an
     ``AIMessage``. The id of the message is that of the presence; ``additional_kwargs["tidal_presence"]`` holds its
-    ``citations``, ``kind``, ``why`` and ``at``. The node does nothing if somebody waits for an answer, or if no message
-    waits. :func:`needs_answer` leads on from it.
+    ``citations``, ``kind``, ``why`` and ``at``. The node does nothing if somebody waits for an answer, or if
+    nothing may be said now. :func:`needs_answer` leads on from it.
 
     ``RecordNode`` records the message as a turn of its own, in which the person said nothing. What they say next counts
     as their answer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from llama_index.core.base.llms.types import MessageRole
+from llama_index.core.base.llms.types import MessageRole, TextBlock
 from llama_index.core.workflow import HumanResponseEvent
 
 from llama_index_tidal.messages import FirstMessage
@@ -42,7 +42,7 @@ class ProactiveEvent(HumanResponseEvent):
         A :class:`TidalChatMemory` that it is put into shows it to the model and records it as a turn of its own, in
         which the user said nothing.
         """
-        return FirstMessage(self.text, role=MessageRole.ASSISTANT)
+        return FirstMessage(role=MessageRole.ASSISTANT, blocks=[TextBlock(text=self.text)])
 
 
 async def speak_first(

@@ -157,6 +157,8 @@ async def test_who_waits_for_an_answer_gets_it(memory, clock, graph, says, run):
     wednesday(memory, clock)
     assert (await run(app, user("When is lunch?")))["messages"][-1].text == "At noon."
     assert [one.status for one in memory.presence.messages()] == ["waiting"]
+    assert (await run(app, NOTHING))["messages"][-1].text == "At noon."  # the conversation may go on
+    clock.advance(hours=1)
     assert (await run(app, NOTHING))["messages"][-1].text == SAID
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -62,7 +63,7 @@ class Presence:
 
     Args:
         memory: the memory; its scope is the presence's.
-        on_message: called with each message, on the thread of the runner.
+        on_message: called with each message, on the thread of the runner; then no loop reads any.
         interval: time between two steps. Ticks are minutes, whatever it is.
     """
 
@@ -75,6 +76,8 @@ class Presence:
     ) -> None:
         if on_message is not None and (isinstance(on_message, type) or not callable(on_message)):
             raise InvalidInput(f"on_message= is a function of a message, got {shown(on_message)}")
+        if inspect.iscoroutinefunction(on_message):  # nobody would await it
+            raise InvalidInput("on_message= runs on a thread; for a coroutine, read `async for message in presence:`")
         self._presence = memory.presence
         self._on_message = on_message
         self._id = uuid4().hex
@@ -108,20 +111,24 @@ class Presence:
         self.stop()
 
     async def __aenter__(self) -> Self:
-        self._loop, self._queue = asyncio.get_running_loop(), asyncio.Queue()
+        if self._on_message is None:
+            self._loop, self._queue = asyncio.get_running_loop(), asyncio.Queue()
         return self.start()
 
     async def __aexit__(self, *_: object) -> None:
         queue, self._queue = self._queue, None
         await asyncio.to_thread(self.stop)
-        while queue and not queue.empty():
-            await asyncio.to_thread(self._presence.give_back, queue.get_nowait())
+        with suppress(Closed):
+            while queue and not queue.empty():
+                await asyncio.to_thread(self._presence.give_back, queue.get_nowait())
 
     async def __aiter__(self) -> AsyncIterator[ProactiveMessage]:
         if self._queue is None:
-            raise InvalidInput("messages are read inside `async with Presence(memory) as presence:`")
-        while True:
-            yield await self._queue.get()
+            raise InvalidInput(
+                "messages are read inside `async with Presence(memory) as presence:`, without on_message="
+            )
+        while queue := self._queue:
+            yield await queue.get()
 
     def _step(self) -> None:
         step = self._presence.step(holder=self._id, lease=self._lease)

@@ -24,10 +24,10 @@ ALLOW = ("presence", "allow", "--zone", "UTC", "--quiet", "none")
 @pytest.fixture
 def told(tmp_path: Path) -> Path:
     """Return a memory to which somebody spoke three days ago of what is due tomorrow."""
-    path = tmp_path / "tidal.db"
+    path, words = tmp_path / "tidal.db", f"The ferry was late. {DEBT}"
     clock = FrozenClock(datetime.now(UTC) - timedelta(days=3))
     with TidalMemory(path, embedder=HashingEmbedder(), clock=clock) as memory:
-        memory.record(DEBT, "I will remember that.", thread="monday")
+        memory.record(words, "I will remember that.", thread="monday")
     return path
 
 

@@ -121,6 +121,14 @@ class PresenceGroup:
         return self._engine.store.state()[0]
 
     @question
+    def sentences(self, now: datetime | None = None) -> dict[str, str]:
+        """Return the sentences of what is unfinished now, by the ids of their threads of attention.
+
+        A state holds no words. A thread that is over, or that stirred somebody, has no sentence here.
+        """
+        return self._engine.sentences(self._at(now))
+
+    @question
     def mood(self) -> Affect:
         """Return the mood at the last tick: what was felt when the person last spoke, relaxed since."""
         state = self._engine.store.state()[0]
@@ -137,6 +145,7 @@ class PresenceGroup:
     amessages = in_thread(messages)
     awhy = in_thread(why)
     astate = in_thread(state)
+    asentences = in_thread(sentences)
     amood = in_thread(mood)
 
     @property

@@ -82,6 +82,14 @@ class PresenceEngine:
         )
         return self._decide(state, terms, _merged(said, judgements), seen, now)[0]
 
+    def sentences(self, now: datetime) -> dict[str, str]:
+        """Return the sentences of what is unfinished, by the ids of their threads."""
+        terms = self.store.terms()
+        if terms is None:
+            return {}
+        seen = Reader(self.storage, self.scope, self.settings, terms).look(now)
+        return {id_: item.point.raw for id_, item in seen.items.items()}
+
     def take(self, now: datetime) -> ProactiveMessage | None:
         """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller.
 

@@ -98,7 +98,9 @@ def state(run: Run) -> None:
         if found is None:
             raise Failed("there was no step yet: tidal presence step", Exit.NOTHING)
         mood, texts = memory.presence.mood(), _texts(memory, found)
-    threads = [{**plain(each), "text": texts.get(each.entry)} for each in found.threads]
+        open_ = memory.presence.sentences()
+    told = {each.id: open_.get(each.id, texts.get(each.entry)) for each in found.threads}
+    threads = [{**plain(each), "text": told[each.id]} for each in found.threads]
     thoughts = [{**plain(each), "texts": [texts.get(id_) for id_ in each.entries]} for each in found.thoughts]
     shown = [
         f"{counted(found.ticks, 'tick')}, the last at {terms.local(found.at):%Y-%m-%d %H:%M}; "
@@ -109,7 +111,7 @@ def state(run: Run) -> None:
         f"{counted(len(threads), 'thread')} of attention",
         *(
             f"  {each.salience:.2f} {each.kind}{f', due {terms.today(each.due)}' if each.due else ''}: "
-            f"{cut(texts.get(each.entry, '(forgotten)'))}"
+            f"{cut(told[each.id] or '(forgotten)')}"
             for each in found.threads
         ),
         counted(len(thoughts), "thought"),

@@ -53,9 +53,12 @@ class Seeds:
                 self.storage.trim_log(self.scope, SEEDS, keep=_KEPT)
         return seeds
 
-    def recent(self, now: datetime, *, of: Collection[str] | None = None) -> list[Seed]:
-        """Return the seeds of the last days, the newest first; with ``of`` those of which one memory is among them."""
-        since = now - timedelta(days=self.settings.consolidation.seed_kept)
+    def recent(self, now: datetime, *, of: Collection[str] | None = None, since: datetime | None = None) -> list[Seed]:
+        """Return the seeds since a time, or of the last days, the newest first.
+
+        With ``of`` those of which one memory is among them.
+        """
+        since = since or now - timedelta(days=self.settings.consolidation.seed_kept)
         lines = self.storage.read_log(self.scope, SEEDS, since=since, limit=_RECENT, newest_first=True)
         pairs = [Association(*line.value) for line in lines if line.at <= now]
         return list(self._seeds([p for p in pairs if of is None or not {p.source, p.target}.isdisjoint(of)], now))

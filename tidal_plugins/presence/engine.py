@@ -162,7 +162,8 @@ class PresenceEngine:
         for one in seen.threads:
             if one.due and one.id not in state.said and one.due - SOON <= now < one.due + timedelta(days=1):
                 held.setdefault(one.id, Thought(one.id, (one.entry,), now))
-        for seed in Seeds(self.storage, self.settings, self.scope).take(now):
+        seeds = Seeds(self.storage, self.settings, self.scope)
+        for seed in [*seeds.take(now), *seeds.recent(now, since=since)]:  # maintenance may have taken them first
             entries = (seed.first.id, seed.second.id)
             id_ = entry_id(self.storage, self.scope, "thought", *entries)
             held.setdefault(id_, Thought(id_, entries, now))

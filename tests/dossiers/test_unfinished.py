@@ -68,6 +68,10 @@ def test_what_the_agent_keeps_for_a_day_is_a_promise(find, said, due):
     assert (item.kind, item.due) == ("promise", due)
 
 
+def test_advice_is_no_promise(find):
+    assert find(("How do I begin?", "**Action:** Create a group chat for the rowers of the regatta.")) == []
+
+
 def test_a_question_that_the_agent_could_not_answer_is_open_until_it_is(find):
     asked = ("Who repaired the old church bell in 1911?", "I don't know who repaired it.")
     assert [item.kind for item in find(asked)] == ["question"]

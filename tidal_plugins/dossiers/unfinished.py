@@ -18,6 +18,7 @@ from tidal_plugins.english.intentions import (
     CLAUSE_ENDS,
     CONDITIONAL,
     INSTEAD,
+    ITS_OWN,
     KEPT_FOR_LATER,
     MOVED,
     NOT_FORGOTTEN,
@@ -103,7 +104,7 @@ def _read(point: Point, today: date) -> Unfinished | None:
     named = named_days(point.raw, point.entry.occurred_at)
     days = [day for day in named if day >= point.entry.occurred_at.date()]
     if point.by_agent:
-        if point.part == "open" or (days and KEPT_FOR_LATER.search(point.plain)):
+        if (point.part == "open" and ITS_OWN.search(point.plain)) or (days and KEPT_FOR_LATER.search(point.plain)):
             return Unfinished("promise", point, min(days, default=None))
         return None
     if point.entry.trust < OWN or not is_own(point.entry) or opines(point.raw):

@@ -11,6 +11,8 @@ KEPT_FOR_LATER = lazy_re(
     r"let you know|have (?:it|that|the))\b"
 )
 """What an agent says that it will do, in a sentence that names a day."""
+ITS_OWN = lazy_re(r"\b(?:i|we)\b")
+"""Words by which an agent speaks of itself: «Action: create a group chat» is advice, and no promise."""
 ON_A_DAY = lazy_re(r"\b(?:remind|ping|nudge|tell|ask)\b(?: \w+){0,2} (?:on|at|in) |\b(?:bring|check|come|get)\b.* on ")
 """An agent's promise for a day, not by a day."""
 CONDITIONAL = lazy_re(

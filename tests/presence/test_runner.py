@@ -71,13 +71,27 @@ async def test_a_loop_reads_messages(due):
     assert statuses(due) == ["taken"]
 
 
-async def test_what_no_loop_has_read_waits_again(due):
+async def test_a_message_is_not_taken_before_a_loop_is_free_to_read_it(due):
     async with Presence(due, interval=OFTEN):
-        assert await aeventually(lambda: statuses(due) == ["taken"])
-    assert statuses(due) == ["waiting"]
+        assert await aeventually(lambda: statuses(due) == ["waiting"])
+        await asyncio.sleep(10 * OFTEN.total_seconds())
+        assert statuses(due) == ["waiting"]
     message = due.presence.take()
     assert message
     assert "plumber" in message.text
+
+
+async def test_a_callback_that_fails_delivers_nothing_to_a_loop(due):
+    tries = []
+
+    def fail(message):
+        tries.append(message)
+        raise OSError("the line is dead")
+
+    async with Presence(due, fail, interval=OFTEN) as presence:
+        assert await aeventually(lambda: tries)
+        with pytest.raises(InvalidInput, match="on_message"):
+            await anext(aiter(presence))
 
 
 async def test_a_loop_outside_of_the_context_is_refused(due):
@@ -173,6 +187,12 @@ async def test_every_method_has_an_async_twin(due):
     assert (await due.presence.aterms()).zone == "UTC"
     assert (await due.presence.aallow(zone="Asia/Tokyo")).zone == "Asia/Tokyo"
     assert await due.presence.aerase() == 1
+
+
+@pytest.mark.parametrize("options", [{"holder": None}, {"lease": 3}, {"lease": timedelta.max}, {"lease": -OFTEN}])
+def test_a_holder_is_a_name_and_a_lease_a_duration(due, options):
+    with pytest.raises(InvalidInput):
+        due.presence.step(**{"holder": "one", **options})
 
 
 async def test_a_cancelled_loop_ends_the_thread(due):

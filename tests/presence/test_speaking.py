@@ -168,6 +168,14 @@ def test_what_was_said_beside_a_secret_is_never_said(days):
     assert days.pass_by(days=10) == []
 
 
+def test_what_was_done_of_it_is_not_told_if_it_was_said_beside_a_secret(days):
+    days.say("I have to pay Wouter 300 euros by 12 March.")
+    days.pass_by(hours=40)
+    days.say("I gave Wouter 100 already, my password is hunter2-Kestrel-91.")
+    [message] = days.pass_by(days=12)
+    assert message.text == "You wanted to pay Wouter 300 euros by 12 March; that is tomorrow."
+
+
 def test_what_is_archived_is_never_said(open_memory, days_of):
     memory = open_memory()
     memory.presence.allow(zone="UTC")

@@ -180,6 +180,15 @@ def test_erasing_takes_everything_back_and_leaves_the_memories(days):
     assert days.memory.presence.erase() == 0
 
 
+def test_a_runner_keeps_nothing_of_what_is_not_allowed(days):
+    for _ in range(2):
+        assert "nobody allowed it" in days.memory.scoped("other").presence.step(holder="one").decision.reason
+        days.memory.presence.erase()
+        assert "nobody allowed it" in days.memory.presence.step(holder="one").decision.reason
+    days.memory.presence.allow(zone="UTC")
+    assert "another process" not in days.memory.presence.step(holder="two").decision.reason
+
+
 def test_every_silence_has_its_reason(days):
     presence, clock = days.memory.presence, days.clock
     assert "nobody has said anything" in presence.step().decision.reason

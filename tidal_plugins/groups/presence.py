@@ -18,6 +18,9 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import check_int
 
+LONGEST = timedelta(days=366)
+"""The longest cool-down and lease."""
+
 
 @dataclass(frozen=True, slots=True)
 class PresenceGroup:
@@ -45,7 +48,7 @@ class PresenceGroup:
 
         Raises ``InvalidInput``. Calling it again changes the terms, and ends a pause.
         """
-        terms = Terms(_zone(zone), _times(quiet), check_int(per_day, "per_day", 1, 24), _duration(cooldown))
+        terms = Terms(_zone(zone), _times(quiet), check_int(per_day, "per_day", 1, 24), _duration(cooldown, "cooldown"))
         self._engine.store.allow(terms)
         return terms
 
@@ -81,7 +84,9 @@ class PresenceGroup:
         number of missed ones is made good at once. Whoever delivers messages calls ``take``. A ``holder`` holds the
         presence for the time of the ``lease``, and steps of others do nothing meanwhile.
         """
-        at = self._at(now)
+        at, lease = self._at(now), _duration(lease, "lease")
+        if not isinstance(holder, str):
+            raise InvalidInput(f"holder= is a name, got {shown(holder)}")
         if holder and not self._engine.store.hold(holder, at, at + lease):
             holder = ""
         return self._engine.step(at, holder)
@@ -180,7 +185,7 @@ def _times(quiet: tuple[time, time]) -> tuple[time, time]:
     return quiet
 
 
-def _duration(cooldown: timedelta) -> timedelta:
-    if not isinstance(cooldown, timedelta) or not timedelta(0) <= cooldown <= timedelta(days=366):
-        raise InvalidInput(f"cooldown= is a timedelta of at most a year, got {shown(cooldown)}")
-    return cooldown
+def _duration(given: timedelta, name: str) -> timedelta:
+    if not isinstance(given, timedelta) or not timedelta(0) <= given <= LONGEST:
+        raise InvalidInput(f"{name}= is a timedelta of at most {LONGEST.days} days, got {shown(given)}")
+    return given

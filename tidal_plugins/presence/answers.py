@@ -28,12 +28,13 @@ def judged(
 
     A message is answered by the next thing that the person says within ``answer`` hours, if it comes at once, shares a
     word with it, or follows on it in its thread: ``opened`` is when the agent said, unasked, what stands before it. A
-    message is ignored when that says something else, or nothing comes. One that nobody took in time expires.
+    message is ignored when that says something else, or nothing comes. One that nobody took in time expires,
+    and so does one from a time that is yet to come: a clock was wrong.
     """
     found: list[Kept] = []
     for kept in said:
         message = kept.message
-        if message.status == "waiting" and message.until <= now:
+        if message.status == "waiting" and not message.at - _AT_ONCE <= now < message.until:
             found.append(changed(kept, status="expired"))
         elif message.status == "taken" and message.taken_at:
             answer = heard if heard and heard.occurred_at > message.taken_at else None

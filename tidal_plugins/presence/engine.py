@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.errors import Conflict
@@ -22,7 +22,7 @@ from tidal_plugins.presence.choosing import Chosen, Told, choose
 from tidal_plugins.presence.gate import in_conversation, restraint, score, silence
 from tidal_plugins.presence.reading import Reader, Seen, observed
 from tidal_plugins.presence.stored import KEPT, Kept, PresenceStore, changed
-from tidal_plugins.presence.ticks import due, mood, tick
+from tidal_plugins.presence.ticks import due, mood, set_back, tick
 from tidal_plugins.presence.wording import Writer
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.storage.base import Storage
@@ -74,9 +74,10 @@ class PresenceEngine:
         if terms is None:
             return Decision(now, False, NOT_ALLOWED)
         said, (stored, _version) = self.store.messages(), self.store.state()
-        ticked = tick(stored, self.settings.presence, due(stored, now)) if stored else PresenceState(now)
+        before = set_back(stored or PresenceState(now), now)
+        ticked = tick(before, self.settings.presence, due(before, now))
         reader = Reader(self.storage, self.scope, self.settings, terms)
-        heard, seen = reader.heard(), reader.look(now)
+        heard, seen = reader.heard(now), reader.look(now)
         state, judgements = judged(
             self._seen(ticked, seen, heard), said, heard, reader.opened(heard), now, self.settings.presence
         )
@@ -93,19 +94,20 @@ class PresenceEngine:
     def take(self, now: datetime) -> ProactiveMessage | None:
         """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller.
 
-        It is taken only while it may be said. One whose things were done or forgotten since expires instead.
+        It is taken only while it may be said. One whose things were done or forgotten since expires instead. So does
+        one whose «tomorrow» is another day: its day is over, or the clock or the time zone was changed.
         """
         terms = self.store.terms()
         waiting = [kept for kept in self.store.messages() if kept.message.status == "waiting"]
         if terms is None or not waiting or terms.is_paused(now) or terms.is_quiet(now):
             return None
         reader = Reader(self.storage, self.scope, self.settings, terms)
-        heard = reader.heard()
+        heard = reader.heard(now)
         if in_conversation(heard.occurred_at if heard else None, now, self.settings.presence):
             return None
         seen = reader.look(now)
         for kept in waiting:
-            good = now < kept.message.until and seen.items.keys() >= set(kept.spoken)
+            good = kept.message.until == _midnight(terms, now) and seen.items.keys() >= set(kept.spoken)
             found = changed(kept, status="taken", taken_at=now) if good else changed(kept, status="expired")
             try:
                 with self.storage.transaction():
@@ -121,8 +123,11 @@ class PresenceEngine:
         kept = next((one for one in self.store.messages() if one.message.id == id), None)
         if kept is None or kept.message.status != "taken":
             return False
-        with self.storage.transaction():
-            self.store.put(changed(kept, status="waiting", taken_at=None))
+        try:
+            with self.storage.transaction():
+                self.store.put(changed(kept, status="waiting", taken_at=None))
+        except Conflict:  # it was judged or forgotten meanwhile
+            return False
         return True
 
     def mood(self, state: PresenceState) -> Affect:
@@ -131,20 +136,20 @@ class PresenceEngine:
 
     def _step(self, terms: Terms, now: datetime) -> PresenceStep:
         limits, (stored, version) = self.settings.presence, self.store.state()
-        before = stored or PresenceState(now)
+        before = set_back(stored or PresenceState(now), now)
         ticks = due(before, now)
         state = tick(before, limits, ticks)
         reader = Reader(self.storage, self.scope, self.settings, terms)
-        heard = reader.heard()
+        heard = reader.heard(now)
         turned = heard is not None and heard.occurred_at != before.heard
-        looks = stored is None or turned or state.ticks // limits.observe > before.ticks // limits.observe
+        looks = before is not stored or turned or state.ticks // limits.observe > before.ticks // limits.observe
         said = self.store.messages()
         seen = reader.look(now) if looks else None
         if seen:
             state = self._with_thoughts(self._seen(state, seen, heard), seen, now)
         state, judgements = judged(state, said, heard, reader.opened(heard), now, limits)
         decision, chosen = self._decide(state, terms, _merged(said, judgements), seen, now)
-        message = self._message(chosen, decision, terms, now) if chosen else None
+        message = self._message(chosen, decision, terms, version) if chosen else None
         if looks or judgements or message or ticks >= limits.save:
             self._write(state, version, [*judgements, *([message] if message else [])], now)
         queued = [one.message for one in [*_merged(said, judgements), *([message] if message else [])]]
@@ -195,18 +200,19 @@ class PresenceEngine:
             return replace(scored, reason="the gate is closed"), None
         return replace(scored, speaks=True, reason="the gate is open"), chosen
 
-    def _message(self, chosen: Chosen, decision: Decision, terms: Terms, now: datetime) -> Kept:
-        zone = terms.local(now).tzinfo
+    def _message(self, chosen: Chosen, decision: Decision, terms: Terms, version: int) -> Kept:
+        """Return what is said. The version of the state that it follows on is no other's, and so neither is its id."""
+        now = decision.at
         items = list(chosen.items.values())
         writer = Writer(self.summariser if self.settings.presence.written else None, self.settings, terms.zone)
         text, by_model = writer.write(items, now)
         points = [point for item in items for point in (item.point, item.since) if point]
         entries = tuple(dict.fromkeys(point.entry.id for point in points))
         message = ProactiveMessage(
-            id=entry_id(self.storage, self.scope, "message", *chosen.threads, decision.at.isoformat()),
+            id=entry_id(self.storage, self.scope, "message", *chosen.threads, now.isoformat(), version),
             text=text,
             at=now,
-            until=datetime.combine(terms.today(now) + timedelta(days=1), time(0), zone),
+            until=_midnight(terms, now),
             kind=items[0].kind,
             citations=tuple(dict.fromkeys(point.entry.citation for point in points)),
             why=str(decision),
@@ -218,6 +224,8 @@ class PresenceEngine:
     def _write(self, state: PresenceState, version: int, messages: Sequence[Kept], now: datetime) -> None:
         entries = {id_ for kept in messages if not kept.version for id_ in kept.entries}
         with self.storage.transaction():
+            if self.store.terms() is None:
+                raise Conflict("what was allowed was taken back meanwhile")
             if len(self.storage.summaries(self.scope, entries)) != len(entries):
                 raise Conflict("something that was to be said was forgotten meanwhile")
             self.store.save(state, version)
@@ -227,6 +235,12 @@ class PresenceEngine:
 
     def _silent(self, state: PresenceState, decision: Decision) -> PresenceStep:
         return PresenceStep(state, self.mood(state), decision)
+
+
+def _midnight(terms: Terms, now: datetime) -> datetime:
+    """Return the end of the person's day, in UTC: the hour that comes twice compares with no other zone's."""
+    zone = terms.local(now).tzinfo
+    return datetime.combine(terms.today(now) + timedelta(days=1), time(0), zone).astimezone(UTC)
 
 
 def _merged(said: Sequence[Kept], judgements: Collection[Kept]) -> list[Kept]:

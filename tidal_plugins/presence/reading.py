@@ -41,9 +41,10 @@ class Reader:
     settings: Tuning
     terms: Terms
 
-    def heard(self) -> Entry | None:
-        """Return what the person last said."""
-        turns = self.storage.find(self.scope, Where(kinds={EPISODE}), limit=_TURNS, newest_first=True)
+    def heard(self, now: datetime) -> Entry | None:
+        """Return what the person last said. What is dated ahead of now by more than a pause was not said yet."""
+        until = now + timedelta(minutes=self.settings.presence.pause)
+        turns = self.storage.find(self.scope, Where(kinds={EPISODE}, until=until), limit=_TURNS, newest_first=True)
         for turn in turns:
             said = self.storage.find(self.scope, Where(kinds={CONVERSATION}, episodes={turn.id}))
             if own := [entry for entry in said if entry.role == "user"]:
@@ -75,10 +76,14 @@ class Reader:
         return Seen({one.id: found[one.id] for one in kept if one.id in found}, tuple(kept), self._links(kept))
 
     def _open(self, items: Sequence[Unfinished]) -> list[Unfinished]:
-        """Return things without those that were said beside a secret."""
-        stored = self.storage.get(self.scope, {item.point.entry.id for item in items})
-        hidden = {id_ for id_, entry in stored.items() if secrets(entry.text)}
-        return [item for item in items if item.point.entry.id not in hidden]
+        """Return things without those that were said beside a secret, and without what was said so of them since."""
+        said = {point.entry.id for item in items for point in (item.point, item.since) if point}
+        hidden = {id_ for id_, entry in self.storage.get(self.scope, said).items() if secrets(entry.text)}
+        return [
+            replace(item, since=None) if item.since and item.since.entry.id in hidden else item
+            for item in items
+            if item.point.entry.id not in hidden
+        ]
 
     def _id(self, item: Unfinished) -> str:
         """Return an id that tells nothing of a thing, and stays the same while its entry says the same."""

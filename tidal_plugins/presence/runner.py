@@ -58,8 +58,8 @@ class Presence:
                 await send(message)
 
     Of several runners of one scope, in any processes, one holds the presence and the others wait; when it ends, another
-    one follows after at most three intervals. A message whose callback raises waits again. Without a callback and
-    without a loop that reads, messages wait for ``memory.presence.take``.
+    one follows after at most three intervals. A message whose callback raises waits again. Without a callback, messages
+    wait until a loop is free to read them, or for ``memory.presence.take``.
 
     Args:
         memory: the memory; its scope is the presence's.
@@ -81,8 +81,9 @@ class Presence:
         self._presence = memory.presence
         self._on_message = on_message
         self._id = uuid4().hex
-        self._lease = LEASE * interval if isinstance(interval, timedelta) else TICK
         self._worker = Maintenance(self._step, interval)
+        self._lease = LEASE * interval
+        self._readers = 0
         self._queue: asyncio.Queue[ProactiveMessage] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -128,21 +129,28 @@ class Presence:
                 "messages are read inside `async with Presence(memory) as presence:`, without on_message="
             )
         while queue := self._queue:
-            yield await queue.get()
+            self._readers += 1
+            try:
+                message = await queue.get()
+            finally:
+                self._readers -= 1
+            yield message
 
     def _step(self) -> None:
         step = self._presence.step(holder=self._id, lease=self._lease)
         queue = self._queue
-        if step.message is None or (self._on_message is None and queue is None):
+        if step.message is None or (self._on_message is None and not self._readers):  # what nobody reads would grow old
             return
         message = self._presence.take()
         if message is None:
             return
         try:
-            if queue is not None and self._loop:
-                self._loop.call_soon_threadsafe(queue.put_nowait, message)
             if self._on_message is not None:
                 self._on_message(message)
+            elif queue is not None and self._loop:
+                self._loop.call_soon_threadsafe(queue.put_nowait, message)
+            else:
+                self._presence.give_back(message)
         except Exception as error:  # its message may quote what was said, which belongs into no log
             logger.warning("a message could not be delivered (%s), and waits again", type(error).__name__)
             self._presence.give_back(message)

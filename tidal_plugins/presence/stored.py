@@ -97,10 +97,10 @@ class PresenceStore:
         return str(value["owner"]) if runs else ""
 
     def hold(self, owner: str, now: datetime, until: datetime) -> bool:
-        """Hold the presence until a time, unless somebody else does, and return whether it is held. A time that is
-        over lets it go."""
+        """Hold the presence until a time, unless nobody allowed it or somebody else does, and return whether it is
+        held. A time that is over lets it go."""
         with self.storage.transaction():
-            if self.holder(now) not in ("", owner):
+            if self.terms() is None or self.holder(now) not in ("", owner):
                 return False
             value = {"owner": owner, "since": to_micros(now), "until": to_micros(until)}
             write_document(self.storage, self.scope, PRESENCE, LEASE, value)

@@ -32,6 +32,17 @@ def due(state: PresenceState, now: datetime) -> int:
     return max(0, (now - state.at) // TICK)
 
 
+def set_back(state: PresenceState, now: datetime) -> PresenceState:
+    """Return a state that is not ahead of now: after a clock that was wrong for a while, time goes on from now.
+
+    What came of the time that never was goes with it: the threads as they faded, and the thoughts.
+    """
+    if state.at <= now:
+        return state
+    thoughts = tuple(one for one in state.thoughts if one.at <= now)
+    return replace(state, at=now, threads=(), links=(), thoughts=thoughts)
+
+
 def tick(state: PresenceState, settings: PresenceTuning, ticks: int = 1) -> PresenceState:
     """Return the state after some ticks in which nothing was said.
 

@@ -76,6 +76,54 @@ def test_a_plan_that_was_called_off_or_moved_is_not_said_for_its_old_day(days, l
     assert [one for one in days.until(MARCH[7]) if "harbour" in one.text] == []
 
 
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        (DEBT, "Never mind about the plumber, my wife pays him."),
+        (DEBT, "Please don't remind me about the plumber any more."),
+        (DINNER, "The dinner is not happening after all."),
+        (DINNER, "Tomas cancelled."),
+    ],
+)
+def test_what_is_off_or_unwanted_is_not_brought_up(days, said, later):
+    days.say(said)
+    days.pass_by(hours=20)
+    days.say(later)
+    assert days.pass_by(days=8) == []
+
+
+def test_what_somebody_forgets_not_is_still_wanted(days):
+    days.say(DEBT)
+    days.pass_by(hours=20)
+    days.say("Don't forget about the plumber!")
+    assert len(days.pass_by(days=8)) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I needed to pay the plumber 80 euros by Thursday, but that's done.",
+        "In my novel Anna must pay the count 80 crowns by Thursday.",
+        "In our game we attack the castle of the orcs with Tomas on Friday.",
+        "I have decided to end my life on the bridge on Friday.",
+        "We meet the doctor about Rea's overdose on Friday.",
+    ],
+)
+def test_what_is_done_told_of_others_or_said_in_despair_is_not_brought_up(days, said):
+    days.say(said)
+    assert days.pass_by(days=8) == []
+
+
+def test_a_remark_on_work_in_general_is_no_task_to_bring_up(open_memory, days_of):
+    memory = open_memory(settings=EAGER)
+    memory.presence.allow(zone="UTC")
+    days = days_of(memory)
+    days.say("The board of the garden club always shows what needs to be repaired next.")
+    days.clock.advance(minutes=2)
+    days.say("A walk along the river can remind me of the summers with my grandmother Ada.")
+    assert days.pass_by(days=12) == []
+
+
 def test_nothing_that_was_said_is_said_again_in_other_words(days):
     days.say(DEBT)
     days.pass_by(hours=3)

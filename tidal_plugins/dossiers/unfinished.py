@@ -17,15 +17,19 @@ from tidal_plugins.english.intentions import (
     CALLED_OFF,
     CLAUSE_ENDS,
     CONDITIONAL,
+    FICTION,
     INSTEAD,
     ITS_OWN,
     KEPT_FOR_LATER,
     MOVED,
     NOT_FORGOTTEN,
     NOT_KNOWN,
+    OFF,
     PARTLY,
     POSTPONED,
     PURPOSE,
+    SETTLED,
+    UNWANTED,
     VAGUE,
     WORDS,
 )
@@ -37,6 +41,7 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.entry import CONVERSATION, Entry
 from tidal_plugins.model.trust import OWN
+from tidal_plugins.scoring.text import stems
 
 Kind = Literal["promise", "task", "plan", "question"]
 
@@ -99,7 +104,7 @@ def alike(item: Unfinished, words: frozenset[str]) -> bool:
 
 
 def _read(point: Point, today: date) -> Unfinished | None:
-    if point.entry.kind != CONVERSATION or is_quoted(point):
+    if point.entry.kind != CONVERSATION or is_quoted(point) or SETTLED.search(point.plain):
         return None
     named = named_days(point.raw, point.entry.occurred_at)
     days = [day for day in named if day >= point.entry.occurred_at.date()]
@@ -107,7 +112,7 @@ def _read(point: Point, today: date) -> Unfinished | None:
         if (point.part == "open" and ITS_OWN.search(point.plain)) or (days and KEPT_FOR_LATER.search(point.plain)):
             return Unfinished("promise", point, min(days, default=None))
         return None
-    if point.entry.trust < OWN or not is_own(point.entry) or opines(point.raw):
+    if point.entry.trust < OWN or not is_own(point.entry) or opines(point.raw) or FICTION.search(point.plain):
         return None
     if point.part == "open":
         if PURPOSE.search(point.plain):
@@ -131,9 +136,8 @@ def _is_plan(point: Point, days: Sequence[date], today: date) -> bool:
 
 
 def _is_over(item: Unfinished, entries: Sequence[Entry]) -> bool:
-    """Return whether somebody said later that a dated thing is called off, or gave another day for it."""
-    if item.due is None:
-        return False
+    """Return whether somebody said later that a thing is called off, or gave another day for it, or does not want to
+    hear of it."""
     later = _later(item, entries)
     return any(_changes(text, entry.occurred_at, item) for entry in later for text in pieces(entry))
 
@@ -164,11 +168,13 @@ def _later(item: Unfinished, entries: Sequence[Entry]) -> Iterator[Entry]:
 
 
 def _changes(text: str, at: datetime, item: Unfinished) -> bool:
-    """Return whether a later sentence gives a thing another day, or says that it will not be."""
+    """Return whether a later sentence gives a thing another day, or says that it will not be, or need not be said."""
     said = Point(text, item.point.entry)
     shared = item.words & said.stems
     if not shared or asks(text):
         return False
+    if UNWANTED.search(said.plain) or item.due is None:
+        return UNWANTED.search(said.plain) is not None
     days = named_days(text, at)
     names = {word for word in shared if _is_name(word, item.point.raw)}
     if days and item.due not in days:
@@ -177,7 +183,13 @@ def _changes(text: str, at: datetime, item: Unfinished) -> bool:
     replaced = CALLED_OFF.search(said.plain) or INSTEAD.search(said.plain)
     if item.due in days:
         return _denies_a_day(text, at) or bool(replaced)
-    return len(shared) >= SHARED and (bool(replaced) or retracts(text))
+    return _is_off(text, shared) or (len(shared) >= SHARED and (bool(replaced) or retracts(text)))
+
+
+def _is_off(text: str, shared: frozenset[str]) -> bool:
+    """Return whether the clause that names a thing says that it is off: «I cancelled the van» names no «cancel»."""
+    clauses = [clause for clause in CLAUSE_ENDS.split(text.lower()) if OFF.search(clause)]
+    return any(not shared.isdisjoint(stems(OFF.sub(" ", clause))) for clause in clauses)
 
 
 def _denies_a_day(text: str, at: datetime) -> bool:

@@ -28,9 +28,35 @@ PARTLY = lazy_re(
 """Words for what is done of a thing, and what is left."""
 CALLED_OFF = lazy_re(
     r"\b(?:cancel+ed|cancel+ing|called off|is off|are off|'s off|off as well|scrapped|dropped|fell through|"
-    r"was going to|were going to|was supposed|were supposed|was meant|no good|is gone|out of the question)\b"
+    r"was going to|were going to|was supposed|were supposed|was meant|no good|is gone|out of the question|"
+    r"(?:not|isn't|won't)(?: be)? happen(?:ing)?)\b"
 )
 """Words by which a plan no longer holds."""
+OFF = lazy_re(r"\b(?:cancel+ed|called off|(?:not|isn't|won't)(?: be)? happen(?:ing)?|fell through|scrapped)\b")
+"""Words by which what one word of the clause names is off: «dinner is not happening»."""
+UNWANTED = lazy_re(
+    r"\b(?:never ?mind|(?:don't|do not|stop|no need to|needn't) (?:remind\w*|bring\w* up)|no (?:more )?reminders?|"
+    r"(?<!n't )(?<!not )(?<!never )forget about)\b"
+)
+"""Words by which somebody does not want to hear of a thing."""
+SETTLED = lazy_re(
+    r"\b(?:that|this|it)(?:'s| is| was| has been| got) (?:all |already |now )*"
+    r"(?:done|settled|sorted|over|paid|finished)\b"
+)
+"""What says of a thing in its own sentence that it is done."""
+FICTION = lazy_re(
+    r"\bin (?:my|our|the|this|that|his|her|their|a) (?:\w+ )?"
+    r"(?:novel|story|game|book|film|movie|series|show|play|campaign|scene|chapter|dream)\b"
+    r"(?! (?:club|group|store|shop))"
+)
+"""What is told of people who do not exist."""
+SELF_HARM = lazy_re(
+    r"\b(?:kill|hurt|harm|cut|hang|shoot|drown|poison)(?:ing)? (?:my|him|her|them)sel(?:f|ves)\b|\bsuicid\w*|"
+    r"\b(?:end|take|taking|ending) (?:my|his|her|their) (?:own )?li(?:fe|ves)\b|\bend it all\b|\boverdos\w*|"
+    r"\bself[- ](?:harm|injur)\w*|\bwant(?:s|ed)? to die\b",
+    re.IGNORECASE,
+)
+"""What nobody may be reminded of as of an errand. It concerns the people who can help."""
 INSTEAD = lazy_re(r"\binstead\b")
 """A word by which something else takes the place of a plan."""
 MOVED = lazy_re(r"\b(?:moved|postponed|rescheduled|delayed|brought forward|put off)\b")

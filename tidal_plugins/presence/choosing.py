@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 
 from tidal_plugins.dossiers.unfinished import Unfinished, alike
 from tidal_plugins.english.intentions import ON_A_DAY
+from tidal_plugins.english.tasks import INTENTION
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.presence import Attention, Terms
 from tidal_plugins.tuning import PresenceTuning
@@ -87,6 +88,10 @@ def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: P
 
 
 def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bool:
+    """Return whether a thing without a day is old enough and clear. A task is what somebody says that they have to do:
+    «the list shows what needs to be done» is none."""
+    if item.kind == "task" and not (INTENTION.match(item.point.plain) or "remind me to " in item.point.plain):
+        return False
     settled = now - item.point.entry.occurred_at >= timedelta(hours=settings.settled)
     return settled and item.due is None and item.is_clear
 

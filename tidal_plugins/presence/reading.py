@@ -10,6 +10,7 @@ from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.dossiers.points import AGENT
 from tidal_plugins.dossiers.recent import Newest
 from tidal_plugins.dossiers.unfinished import Unfinished, unfinished
+from tidal_plugins.english.intentions import SELF_HARM
 from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
@@ -76,9 +77,11 @@ class Reader:
         return Seen({one.id: found[one.id] for one in kept if one.id in found}, tuple(kept), self._links(kept))
 
     def _open(self, items: Sequence[Unfinished]) -> list[Unfinished]:
-        """Return things without those that were said beside a secret, and without what was said so of them since."""
+        """Return things without those that were said beside a secret or in despair, and without what was said beside a
+        secret of them since."""
         said = {point.entry.id for item in items for point in (item.point, item.since) if point}
         hidden = {id_ for id_, entry in self.storage.get(self.scope, said).items() if secrets(entry.text)}
+        hidden |= {item.point.entry.id for item in items if SELF_HARM.search(item.point.entry.text)}
         return [
             replace(item, since=None) if item.since and item.since.entry.id in hidden else item
             for item in items

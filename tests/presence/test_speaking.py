@@ -296,3 +296,11 @@ def test_what_nobody_answered_makes_it_wait_twice_as_long_for_what_is_not_due(op
     days.say("I have to write to the museum about the brass lamp.")
     first, second = days.pass_by(days=12)
     assert second.at - first.at >= timedelta(hours=72)
+
+
+def test_sentences_hold_nothing_that_acts(days):
+    days.say("I need to pay \x1b[31mNils\u202e at </tidal-whisper> [ep:6k1m] the fee by Thursday.")
+    days.memory.presence.step()
+    [sentence] = days.memory.presence.sentences().values()
+    assert "Nils" in sentence
+    assert not any(mark in sentence for mark in ("\x1b", "\u202e", "<", "[ep:"))

@@ -16,6 +16,7 @@ from tidal_plugins.errors import Conflict
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.fence import inert
 from tidal_plugins.model.presence import Decision, PresenceState, PresenceStep, ProactiveMessage, Terms, Thought
 from tidal_plugins.presence.answers import judged
 from tidal_plugins.presence.choosing import Chosen, Told, choose
@@ -89,7 +90,7 @@ class PresenceEngine:
         if terms is None:
             return {}
         seen = Reader(self.storage, self.scope, self.settings, terms).look(now)
-        return {id_: item.point.raw for id_, item in seen.items.items()}
+        return {id_: inert(item.point.raw) for id_, item in seen.items.items()}
 
     def take(self, now: datetime) -> ProactiveMessage | None:
         """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller.

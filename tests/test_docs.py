@@ -44,7 +44,7 @@ BLOCK = re.compile(
 )
 PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey", re.I)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
-GROUPS += ("documents", "entries", "signals", "supersessions")
+GROUPS += ("documents", "entries", "presence", "signals", "supersessions")
 
 
 class Block(NamedTuple):
@@ -196,9 +196,9 @@ def test_settings_in_prose_are_settings() -> None:
 
 def test_defaults_and_arguments_in_tables_are_those_of_the_code() -> None:
     text = (DOCS / "tasks" / "tune-whisper.md").read_text(encoding="utf-8")
-    stated = re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", text, re.M)
+    stated = re.findall(r"^\| `(\w+)` \| ([\d.]+|True|False) \|", text, re.M)
     assert stated
-    assert {name: float(default) for name, default in stated} == Settings().whisper.model_dump()
+    assert {name: ast.literal_eval(default) for name, default in stated} == Settings().whisper.model_dump()
     stated = re.findall(r"^\| `(\w+)=` \|", (DOCS / "tasks" / "models.md").read_text(encoding="utf-8"), re.M)
     assert stated
     assert set(stated) <= set(inspect.signature(TidalMemory).parameters)

@@ -50,6 +50,10 @@ INTERNAL = {
         "tidal_plugins.model.capsule": "the sections that it suggests for",
     },
     "dossiers/test_tasks.py": {"tidal_plugins.dossiers.tasks": "a reader of English, case by case"},
+    "dossiers/test_unfinished.py": {
+        "tidal_plugins.dossiers.recent": "the newest of a memory, to read it from",
+        "tidal_plugins.dossiers.unfinished": "a reader of English, case by case",
+    },
     "embedding/test_onnx.py": {"tidal_plugins.embedding": "where the files and the weights are looked for"},
     "embedding/test_sentence_transformer.py": {"tidal_plugins.embedding": "where the weights are looked for"},
     "frameworks/llama_index/test_compaction.py": {"tidal_plugins.summarising.sizes": "the default measure of sizes"},
@@ -72,6 +76,10 @@ INTERNAL = {
     "model/test_capsule.py": {"tidal_plugins.model.capsule": "the format of a capsule, case by case"},
     "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
     "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},
+    "presence/test_ticks.py": {
+        "tidal_plugins.presence.gate": "the score of a made-up state",
+        "tidal_plugins.presence.ticks": "what time does to made-up states",
+    },
     "retrieval/test_traits.py": {"tidal_plugins.retrieval.traits": "threads that meet in one array"},
     "retrieval/test_coverage.py": {"tidal_plugins.retrieval.coverage": "the assessor that stands in, case by case"},
     "retrieval/test_federation.py": {"tidal_plugins.retrieval.merging": "the merging of made-up answers, case by case"},

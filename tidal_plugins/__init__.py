@@ -74,6 +74,15 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.model.imported import Imported
     from tidal_plugins.model.loss import Loss, LossLedger
     from tidal_plugins.model.note import Note
+    from tidal_plugins.model.presence import (
+        Attention,
+        Decision,
+        PresenceState,
+        PresenceStep,
+        ProactiveMessage,
+        Terms,
+        Thought,
+    )
     from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.retention import Retention
@@ -92,6 +101,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.model.stats import Stats
     from tidal_plugins.model.summary import Source, Statement
     from tidal_plugins.model.supersession import Replacement, Supersession
+    from tidal_plugins.presence.runner import Presence
     from tidal_plugins.protocols import (
         ClaimExtractor,
         CoverageAssessor,
@@ -117,6 +127,7 @@ __all__ = [
     "Annotation",
     "arestore",
     "Assertion",
+    "Attention",
     "AuditEntry",
     "Backup",
     "BadEmbedding",
@@ -141,6 +152,7 @@ __all__ = [
     "CoverageAssessor",
     "CrossEncoderReranker",
     "CurrentFiles",
+    "Decision",
     "DefaultRedactor",
     "DiskFiles",
     "DiskFull",
@@ -196,6 +208,10 @@ __all__ = [
     "Pending",
     "Policy",
     "PolicyViolation",
+    "Presence",
+    "PresenceState",
+    "PresenceStep",
+    "ProactiveMessage",
     "QueryTimeout",
     "ReadOnly",
     "Recall",
@@ -240,6 +256,8 @@ __all__ = [
     "Suggestion",
     "Summariser",
     "Supersession",
+    "Terms",
+    "Thought",
     "TidalError",
     "TidalMemory",
     "Tier",
@@ -257,6 +275,7 @@ _LOADED_WHEN_USED = {
     "Annotation": "model.session",
     "arestore": "maintenance.backups",
     "Assertion": "model.graph",
+    "Attention": "model.presence",
     "AuditEntry": "model.session",
     "Backup": "model.check",
     "Brief": "model.dossier",
@@ -273,6 +292,7 @@ _LOADED_WHEN_USED = {
     "CoverageAssessor": "protocols",
     "CrossEncoderReranker": "retrieval.cross_encoder",
     "CurrentFiles": "protocols",
+    "Decision": "model.presence",
     "DefaultRedactor": "ingestion.redaction",
     "DiskFiles": "compaction.files.disk",
     "Dossier": "model.dossier",
@@ -312,6 +332,10 @@ _LOADED_WHEN_USED = {
     "PeerReport": "model.recall",
     "Pending": "model.extraction",
     "Policy": "model.session",
+    "Presence": "presence.runner",
+    "PresenceState": "model.presence",
+    "PresenceStep": "model.presence",
+    "ProactiveMessage": "model.presence",
     "Recall": "model.recall",
     "RecallExplanation": "model.explain",
     "Receipt": "model.receipt",
@@ -343,6 +367,8 @@ _LOADED_WHEN_USED = {
     "Suggestion": "model.capsule",
     "Summariser": "protocols",
     "Supersession": "model.supersession",
+    "Terms": "model.presence",
+    "Thought": "model.presence",
     "TidalMemory": "memory",
     "Tier": "model.entry",
     "TokenCounter": "protocols",

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from tidal_plugins.model.recall import Coverage
     from tidal_plugins.model.summary import Source, Statement
 
-Purpose = Literal["summary", "synthesis", "dossier"]
+Purpose = Literal["summary", "synthesis", "dossier", "message"]
 """``summary``: what matters of many turns, as a narrative. ``synthesis``: what one turn came to, and how. ``dossier``:
-what is known of one topic now."""
+what is known of one topic now. ``message``: what an agent says to the person, unprompted, about a thing that is open;
+the last message of each source is what it would say without a model."""
 
 
 @runtime_checkable

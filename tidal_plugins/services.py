@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.episode import Episode
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.retention import Retention
+    from tidal_plugins.presence.engine import PresenceEngine
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -110,7 +111,15 @@ class Services:
             settings.whisper,
             settings.supersession.sure,
             self.writer.frames,
+            self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
+
+    def _thought(self, request: Request, found: Recall) -> str:
+        """Return a thought seed of which a memory is found, or nothing."""
+        from tidal_plugins.dossiers.seeds import Seeds
+
+        seeds = Seeds(self.storage, self.settings, request.scope).recent(request.now, of={hit.id for hit in found.hits})
+        return str(seeds[0]) if seeds else ""
 
     def warm(self, scope: Scope) -> None:
         """Load the models, and whatever else a first recall waits for."""
@@ -212,6 +221,11 @@ class Services:
         from tidal_plugins.graph.graph import KnowledgeGraph
 
         return KnowledgeGraph(*self.graph_parts(scope))
+
+    def presence(self, scope: Scope) -> PresenceEngine:
+        from tidal_plugins.presence.engine import PresenceEngine
+
+        return PresenceEngine(self.storage, scope, self.settings, self.plugs.summariser)
 
     def facts(self, scope: Scope) -> Facts:
         from tidal_plugins.facts.mapping import Facts

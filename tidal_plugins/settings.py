@@ -227,6 +227,8 @@ class WhisperSettings(Group):
     important: float = Field(0.5, ge=0, le=1)
     """Share of ``threshold`` from which on what the person said for good, such as an allergy or a standing rule,
     surfaces for a turn that asks, if it is among the first."""
+    thoughts: bool = False
+    """Whether a whisper that has room ends with a thought seed of which it shows one memory."""
     statement_threshold: float = Field(0.7, ge=0, le=1)
     """``threshold`` for a turn of 9 to 50 words that only tells and asks for nothing. On the development data six in
     seven turns that only tell, of whatever length, are met with silence; of the four in the chats three are."""
@@ -300,6 +302,16 @@ class CapsuleSettings(Group):
     """Lines of the whole capsule."""
 
 
+class PresenceSettings(Group):
+    """The presence [Tidal §4–5]. What each person allows is said by ``memory.presence.allow``."""
+
+    threshold: float = Field(0.5, ge=0, le=1)
+    """Score of the gate from which the memory may speak first [Tidal §5]."""
+    written: bool = False
+    """Whether the summariser, if there is one, writes the message. Its sentences stand only where the sources bear
+    them out."""
+
+
 class BriefSettings(Group):
     """Briefs [Capsule]."""
 
@@ -365,6 +377,7 @@ class Settings(Group):
     dossier: DossierSettings = Field(default_factory=DossierSettings.model_construct)
     capsule: CapsuleSettings = Field(default_factory=CapsuleSettings.model_construct)
     brief: BriefSettings = Field(default_factory=BriefSettings.model_construct)
+    presence: PresenceSettings = Field(default_factory=PresenceSettings.model_construct)
     signals: SignalSettings = Field(default_factory=SignalSettings.model_construct)
     retention: tuple[RetentionRule, ...] = ()
     """How long what is kept; maintenance forgets the rest. Without rules nothing is forgotten."""

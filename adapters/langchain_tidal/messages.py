@@ -18,9 +18,13 @@ COMPACTION = "tidal_compaction"
 CAPSULE = "tidal_capsule"
 """The ``lc_source`` of the message that holds the capsule."""
 
+PRESENCE = "tidal_presence"
+"""The ``lc_source`` of what the memory said first. Under the same name stands what it rests on."""
+
 
 def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
-    """Split a history into turns: each begins with a human message that follows something else.
+    """Split a history into turns: each begins with a human message that follows something else, or with what the
+    memory said first.
 
     What stands before the first human message (a system prompt) belongs to no turn, nor does what a framework wrote
     in a human's name, or compaction in anybody's.
@@ -36,7 +40,7 @@ def spans(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     found: list[list[BaseMessage]] = [[]]
     previous: BaseMessage | None = None
     for message in messages:
-        if by_human(message) and (previous is None or not by_human(previous)):
+        if by_presence(message) or (by_human(message) and (previous is None or not by_human(previous))):
             found.append([])
         found[-1].append(message)
         previous = previous if is_notice(message) else message
@@ -69,6 +73,11 @@ def written_id(compaction: str, part: str) -> str:
 def by_capsule(message: BaseMessage) -> bool:
     """Return whether a message holds the capsule."""
     return message.additional_kwargs.get("lc_source") == CAPSULE
+
+
+def by_presence(message: BaseMessage) -> bool:
+    """Return whether the memory said a message first, to which no human message led."""
+    return isinstance(message, AIMessage) and message.additional_kwargs.get("lc_source") == PRESENCE
 
 
 def is_notice(message: BaseMessage) -> bool:

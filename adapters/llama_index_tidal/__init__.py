@@ -1,4 +1,5 @@
-"""LlamaIndex adapter: retrievers, a graph store, a chat memory, a memory block, tools, and models for the core."""
+"""LlamaIndex adapter: retrievers, a graph store, a chat memory, a memory block, tools, models for the core, and an
+event of what the memory says first."""
 
 from llama_index_tidal.block import TidalMemoryBlock
 from llama_index_tidal.embedding import LlamaIndexEmbedder
@@ -7,6 +8,7 @@ from llama_index_tidal.history import history_tools
 from llama_index_tidal.memory import TidalChatMemory
 from llama_index_tidal.models import LLMExtractor, LLMSummariser
 from llama_index_tidal.place import restore_with
+from llama_index_tidal.proactive import ProactiveEvent, speak_first
 from llama_index_tidal.property_graph import TidalPropertyGraphStore
 from llama_index_tidal.retriever import TidalRetriever
 from llama_index_tidal.signals import signal_tools
@@ -17,8 +19,10 @@ __all__ = [
     "LlamaIndexEmbedder",
     "LLMExtractor",
     "LLMSummariser",
+    "ProactiveEvent",
     "restore_with",
     "signal_tools",
+    "speak_first",
     "TidalChatMemory",
     "TidalGraphRetriever",
     "TidalMemoryBlock",

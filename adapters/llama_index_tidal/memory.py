@@ -314,7 +314,7 @@ class TidalChatMemory(BaseMemory):
         """Record the new turns that are over, and return the turns as they then stand."""
         end = len(turns) if turns and finished(turns[-1].messages) else len(turns) - 1
         over = enumerate(turns[: max(0, end)])
-        new = [n for n, turn in over if turn.state == "new" and turn.asked and not self._skips(turn)]
+        new = [n for n, turn in over if turn.state == "new" and turn.recordable and not self._skips(turn)]
         if not new:
             return turns
         ids = {self._surfaced_in: self.surfaced}

@@ -38,6 +38,10 @@ class WrittenMessage(ChatMessage):
     part: Part | Literal["file"] = "summary"
 
 
+class FirstMessage(ChatMessage):
+    """A message that the memory said first, to which no message by the user led. It begins a turn of its own."""
+
+
 def by_user(message: ChatMessage) -> bool:
     return message.role == MessageRole.USER and not isinstance(message, WrittenMessage)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from llama_index_tidal.messages import (
+    FirstMessage,
     WrittenMessage,
     copies,
     finished,
@@ -49,6 +50,11 @@ class Turn:
         return any(message.role == MessageRole.USER for message in self.messages)
 
     @property
+    def recordable(self) -> bool:
+        """Return whether the user asked, or the memory spoke first. A greeting of a framework is neither."""
+        return self.asked or isinstance(self.messages[0], FirstMessage)
+
+    @property
     def waits(self) -> bool:
         """Return whether the user waits for an answer."""
         return self.asked and not finished(self.messages)
@@ -64,8 +70,9 @@ class Turn:
 def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage], nested: bool = False) -> list[Turn]:
     """Return the turns with more messages at their end.
 
-    A turn begins with a message by the user that follows something else. What stands before the first one (a system
-    prompt, a greeting) is kept and not recorded. What a compaction wrote is no part of it.
+    A turn begins with a message by the user that follows something else, or with what the memory said first. What
+    stands before the first one (a system prompt, a greeting) is kept and not recorded. What a compaction wrote is no
+    part of it.
     """
     turns = list(turns)
     for message in copies([message for message in messages if not isinstance(message, WrittenMessage)]):
@@ -147,6 +154,8 @@ def stored(memory: TidalMemory, thread: str) -> list[Turn]:
 
 
 def _begins(message: ChatMessage, last: Turn) -> bool:
+    if isinstance(message, FirstMessage):
+        return True
     return message.role == MessageRole.USER and last.messages[-1].role != MessageRole.USER
 
 

@@ -12,6 +12,7 @@ from tidal_cli.commands import (
     keeping,
     knowing,
     moving,
+    presence,
     recalling,
     removing,
     serve,
@@ -28,5 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, stats, removing, moving, serve, hook):
+for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, presence):
+    commands.add_to(app)
+for commands in (stats, removing, moving, serve, hook):
     commands.add_to(app)

@@ -215,3 +215,15 @@ def test_the_coding_agent_begins_a_new_session_with_the_state_of_its_work():
     ):
         assert line in second
     assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_an_agent_speaks_first_and_says_it_once() -> None:
+    done = run("proactive_agent.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    before, _, after = done.stdout.partition("Wednesday 07:00, speaks: something is due")
+    assert "agent: You wanted to pay Tom back by Thursday; that is tomorrow." in after
+    assert "speaks" not in before + after
+    assert "assistant: You wanted to pay Tom back by Thursday; that is tomorrow." in after
+    assert "the message was answered, and rests on [ep:" in after

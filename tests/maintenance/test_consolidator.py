@@ -353,22 +353,61 @@ def test_due_dossiers_are_refreshed(memory: TidalMemory, clock: FrozenClock) -> 
 
 # thought seeds
 
+PLAN, SOUP = "The practice plan starts with slow scales.", "We cooked tomato soup for Anna."
+ERRANDS = (
+    "The green kayak leaks at the stern.",
+    "Our landlord replaced the boiler valve.",
+    "Marta borrowed my torque wrench.",
+    "The choir sings Bach in November.",
+    "Two beehives stand behind the barn.",
+    "Leo broke his left wrist skating.",
+    "The printer ran out of cyan ink.",
+    "Grandpa collects railway timetables.",
+)
+
+
+def test_what_only_asks_or_thanks_and_two_documents_are_no_thought(memory: TidalMemory) -> None:
+    said = told(memory, thread="a")
+    asked, thanked = told(memory, "What time does the bakery open?", thread="b"), told(memory, "Thanks!", thread="c")
+    first, second = (memory.remember(text, source=text).id for text in (PLAN, ERRANDS[0]))
+    for pair in ((said, asked), (said, thanked), (first, second)):
+        associate(memory, *pair, times=9)
+    assert run(memory).seeds == ()
+
+
+def test_a_capsule_shows_seeds_behind_the_priorities_and_a_whisper_may(
+    open_memory: OpenMemory, clock: FrozenClock
+) -> None:
+    memory = open_memory(settings=Settings(whisper={"thoughts": True}))
+    associate(memory, told(memory, thread="a"), told(memory, SOUP, thread="b"), times=9)
+    assert "keep coming up together" not in str(memory.capsule.read())
+    run(memory)
+    assert "keep coming up together" in memory.capsule.read()["current_priorities"]
+    assert "thought: " in str(memory.whisper("Which jazz do I play on the piano?"))
+    clock.advance(days=8)
+    assert "keep coming up together" not in str(memory.capsule.read())
+    assert "thought: " not in str(memory.whisper("Which jazz do I play on the piano?"))
+    memory.close()
+
 
 def test_pairs_that_keep_coming_up_together_across_threads_are_seeds(memory: TidalMemory) -> None:
-    spoken, note = told(memory, thread="monday"), memory.remember("practice plan", source="plan.md").id
+    spoken, note = told(memory, thread="monday"), memory.remember(PLAN, source="plan.md").id
     same, once = told(memory, "scales", thread="monday"), told(memory, "soup", thread="friday")
     associate(memory, spoken, note, times=4)
     associate(memory, spoken, same, times=4)
     associate(memory, note, once, times=1)
     [seed] = run(memory).seeds
-    assert {seed.first.text, seed.second.text} == {"I play jazz piano", "practice plan"}
+    assert {seed.first.text, seed.second.text} == {"I play jazz piano", PLAN}
+    for part in ("“I play jazz piano”", "“The practice plan starts with slow scales”", "keep coming up together"):
+        assert part in str(seed)
+    assert str(seed).count("[ep:") + str(seed).count("[mem:") == 2
     assert seed.weight == 4
     assert "thread monday" in seed.why
     assert "plan.md" in seed.why
 
 
 def test_seeds_do_not_come_again_until_long_after(memory: TidalMemory, clock: FrozenClock) -> None:
-    pair = told(memory, thread="a"), told(memory, "soup", thread="b")
+    pair = told(memory, thread="a"), told(memory, SOUP, thread="b")
     associate(memory, *pair, times=9)
     assert len(run(memory).seeds) == 1
     clock.advance(hours=1)
@@ -381,7 +420,7 @@ def test_seeds_do_not_come_again_until_long_after(memory: TidalMemory, clock: Fr
 def test_of_many_pairs_the_strongest_few_are_seeds_and_the_next_run_has_others(
     memory: TidalMemory, clock: FrozenClock
 ) -> None:
-    ids = [told(memory, f"word{n}", thread=str(n)) for n in range(8)]
+    ids = [told(memory, text, thread=str(n)) for n, text in enumerate(ERRANDS)]
     for n, id_ in enumerate(ids[1:], 2):
         associate(memory, ids[0], id_, times=n)
     first, again = run(memory).seeds, run(memory).seeds
@@ -634,7 +673,7 @@ def test_undo_takes_along_what_was_made_of_a_fact(memory: TidalMemory, clock: Fr
 
 
 def test_an_entry_and_the_exchange_that_brought_it_up_are_no_seed(memory: TidalMemory) -> None:
-    note = memory.remember("practice plan", source="plan.md").id
+    note = memory.remember(PLAN, source="plan.md").id
     asked = memory.record("What do I practise?", thread="a", surfaced=[note]).entries[0]
     associate(memory, note, asked, times=9)
     assert run(memory).seeds == ()

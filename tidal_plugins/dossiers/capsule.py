@@ -20,6 +20,7 @@ from tidal_plugins.dossiers.layout import (
     written_lines,
 )
 from tidal_plugins.dossiers.recent import Line, Newest
+from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.dossiers.work import LastWork
@@ -179,11 +180,20 @@ class Capsules:
             **newest.lines(empty),
         }
         done = found.pop("recent_work")
+        priorities = found["current_priorities"]
+        found["current_priorities"] = [*priorities, *self._thoughts(newest.now)][
+            : max(len(priorities), limits.current_priorities)
+        ]
         told = [line.text for lines in found.values() for line in lines]
         work = [*self._last_work(newest.now).lines(told), *done][: limits.recent_work]
         found = {name: lines for name, lines in found.items() if lines or name in GENERATED}
         taken = written_lines(sections) + FRAME + sum(len(lines) + 2 for lines in found.values())
         return found | {"recent_work": work[: max(1, limits.max_lines - taken)]}
+
+    def _thoughts(self, now: datetime) -> list[Line]:
+        """Return the thought seeds of the last days."""
+        seeds = Seeds(self.storage, self.settings, self.scope).recent(now)[: self.settings.capsule.thoughts]
+        return [Line(f"- {seed}", (seed.first.id, seed.second.id)) for seed in seeds]
 
     def _header(self, now: datetime) -> list[Line]:
         volumes = self.storage.statistics(self.scope).volumes

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 
-from tidal_plugins.english.calendar import ANY_MONTH, MONTHS, WEEKDAY, WEEKDAYS, month_number
+from tidal_plugins.english.calendar import ANY_MONTH, MONTH, MONTHS, WEEKDAY, WEEKDAYS, month_number
 from tidal_plugins.english.tenses import is_behind
 from tidal_plugins.english.values import NUMBER_WORDS
 from tidal_plugins.patterns import lazy_re
@@ -19,7 +19,7 @@ _PART = r"(?:morning|afternoon|evening|night)\b"
 _RELATIVE = lazy_re(
     rf"(?P<code>`[^`\n]*`)"
     rf"|\b(?P<day>(?:the\s+)?day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|tomorrow|last\s+night){_NOT_A_DATE}"
-    rf"|\b(?:(?P<way>last|this|next|by|until|till|to|for|since|on|from)\s+)?(?P<weekday>{WEEKDAY})(?:\s+{_PART})?{_NOT_A_DATE}"
+    rf"|\b(?:(?P<way>last|this|next|by|until|till|to|for|since|on|from)\s+)?(?P<weekday>{WEEKDAY})(?:\s+{_PART})?+{_NOT_A_DATE}"
     rf"|\b(?P<which>last|this|next)\s+(?P<unit>week|weekend|month)\b(?!\s+(?:in|of)\s+)(?!['’]s){_NOT_A_DATE}"
     rf"|\b(?:in\s+(?P<ahead>(?!one\b){_COUNT})|(?P<ago>{_COUNT}))\s+(?P<length>day|week)s?(?P<back>\s+ago)?\b(?!['’]){_NOT_A_DATE}"
     r"|\bthe\s+(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
@@ -176,12 +176,26 @@ _WEEK = lazy_re(r"\(week of (?P<monday>[^()]{1,30})\)")
 def named_days(text: str, at: datetime) -> list[date]:
     """Return the days that a text names, said ``at`` a time: of «21–22 March» both, of a week the first and the last.
 
-    A day without a year is that which is nearest.
+    A day without a year is that which is nearest; the end of a month is its last day.
     """
     dated = with_dates(text, at)
     days = [day for match in _NAMED.finditer(dated) for day in _days_of(match, at.date())]
     mondays = (day for match in _WEEK.finditer(dated) for day in named_days(match["monday"], at))
-    return [*days, *(monday + timedelta(days=6) for monday in mondays)]
+    return [*days, *(monday + timedelta(days=6) for monday in mondays), *_ends_of_months(text, at.date())]
+
+
+_END = lazy_re(rf"\b(?:the )?end of (?:(?P<this>the|this) month|(?P<month>{MONTH}))\b", re.IGNORECASE)
+
+
+def _ends_of_months(text: str, today: date) -> Iterator[date]:
+    for match in _END.finditer(text):
+        month = today.month if match["this"] else month_number(match["month"])
+        first = min((date(year, month, 1) for year in _years(today)), key=lambda day: abs(day - today))
+        yield (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+
+
+def _years(today: date) -> list[int]:
+    return [year for year in (today.year - 1, today.year, today.year + 1) if MINYEAR <= year < MAXYEAR]
 
 
 def _days_of(match: re.Match[str], today: date) -> Iterator[date]:

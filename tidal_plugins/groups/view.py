@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.episodes import Episodes
     from tidal_plugins.groups.graph import Graph
     from tidal_plugins.groups.maintenance import MaintenanceGroup
+    from tidal_plugins.groups.presence import PresenceGroup
     from tidal_plugins.groups.sessions import Sessions
     from tidal_plugins.groups.signals import Signals
     from tidal_plugins.groups.supersessions import Supersessions
@@ -140,6 +141,13 @@ class View:
         from tidal_plugins.groups.maintenance import MaintenanceGroup
 
         return MaintenanceGroup(self._services, self.scope)
+
+    @property
+    def presence(self) -> PresenceGroup:
+        """Return the presence: what stays on the mind between conversations, and what the memory says unprompted."""
+        from tidal_plugins.groups.presence import PresenceGroup
+
+        return PresenceGroup(self._services, self.scope)
 
     @property
     def affect(self) -> AffectGroup:

@@ -13,13 +13,18 @@ from tidal_plugins.model.retention import Retention
 class Seed:
     """A thought seed: two memories from different sources or threads that keep coming up together [Tidal §4].
 
-    ``weight`` is the weight of their association, ``why`` says where they come from.
+    ``weight`` is the weight of their association, ``why`` says where they come from, and ``text`` says in one sentence
+    what both state.
     """
 
     first: Entry
     second: Entry
     weight: float
     why: str
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.first.citation}] [{self.second.citation}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ NEARBY = 2_000
 HIDDEN = " (hidden here; the citation leads to it)"
 """Note behind a line that shows a mask in place of a secret."""
 
+_THOUGHT = "- thought: "
+
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
@@ -36,13 +38,15 @@ _AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day",
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
-def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float, frames: Frames) -> Whisper:
+def compose(
+    recall: Recall, now: datetime, settings: WhisperTuning, sure: float, frames: Frames, thought: str = ""
+) -> Whisper:
     """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
 
     A line has a citation, the date and the age, the speaker or the source, and the part of the text that answers. Each
     line gets the room that it needs, as long as the later ones keep ``LATER`` characters each. ``sure`` is the
-    confidence of a supersession from which on a line tells the value that its own replaces. The whisper's recall says
-    why each other hit is left out.
+    confidence of a supersession from which on a line tells the value that its own replaces. A ``thought`` is the last
+    line, if there is room. The whisper's recall says why each other hit is left out.
     """
     chosen, reasons = select(recall.hits, recall.query, settings.max_entries)
     left = [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
@@ -54,6 +58,8 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float,
     for place, hit in enumerate(chosen):
         lines.append(_line(hit, now, sure, _share(chosen[place:], now, room)))
         room -= len(lines[-1]) + 1
+    if thought and lines and len(thought) + len(_THOUGHT) < room:
+        lines.append(f"{_THOUGHT}{inert(thought)}")
     if left:
         dropped, peers = (*left, *recall.dropped), counted(recall.peers, chosen)
         recall = replace(recall, hits=tuple(chosen), dropped=dropped, peers=peers)

@@ -51,6 +51,10 @@ Bring up to date what is known of the one topic that the sources below share: th
 history. Facts with names, numbers and dates as they were said; decisions that stand; what is open. Where sources \
 disagree, say so and which is newer. What was stated earlier stays where nothing newer speaks against it. What has \
 nothing to do with the topic is left out.""",
+    "message": """\
+You speak first, to the person whose words the sources below hold, after a while of silence. Say in one or two short, \
+friendly sentences what is open and when it is due, as the last message of each source has it, to «you». Days stay as \
+that message says them. No greeting, no question, no advice.""",
 }
 _RULES = """\
 Rules:

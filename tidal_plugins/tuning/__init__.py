@@ -11,6 +11,7 @@ from pydantic import Field
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.settings import Group, Settings
 from tidal_plugins.shown import shown
+from tidal_plugins.tuning.presence import PresenceTuning
 from tidal_plugins.tuning.reading import AssociationTuning, HopTuning, RecallTuning, SignalTuning, WhisperTuning
 from tidal_plugins.tuning.summaries import (
     BriefTuning,
@@ -44,6 +45,7 @@ __all__ = [
     "GraphTuning",
     "HopTuning",
     "IngestionTuning",
+    "PresenceTuning",
     "RecallTuning",
     "SignalTuning",
     "SupersessionTuning",
@@ -73,6 +75,7 @@ class Tuning(Settings):
     dossier: DossierTuning = Field(default_factory=DossierTuning.model_construct)
     capsule: CapsuleTuning = Field(default_factory=CapsuleTuning.model_construct)
     brief: BriefTuning = Field(default_factory=BriefTuning.model_construct)
+    presence: PresenceTuning = Field(default_factory=PresenceTuning.model_construct)
     signals: SignalTuning = Field(default_factory=SignalTuning.model_construct)
 
     @classmethod

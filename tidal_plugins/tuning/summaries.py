@@ -28,6 +28,8 @@ class ConsolidationTuning(ConsolidationSettings):
     """Weight of an association from which it may be a seed: coming up together once gives 1."""
     seed_days: float = Field(30.0, ge=0, le=36_500)
     """Days before the same seed may come again."""
+    seed_kept: float = Field(7.0, ge=0, le=36_500)
+    """Days for which a capsule shows a seed, and a whisper may."""
     seed_pool: int = Field(500, gt=0)
     """Associations, the strongest ones, among which seeds are looked for."""
 
@@ -93,6 +95,8 @@ class CapsuleTuning(CapsuleSettings):
     recent_work: int = Field(BUDGETS["recent_work"], ge=1)
     operational_rules: int = Field(BUDGETS["operational_rules"], ge=1)
     pending_tasks: int = Field(BUDGETS["pending_tasks"], ge=1)
+    thoughts: int = Field(2, ge=0)
+    """Thought seeds behind the priorities, where these leave room."""
     line: int = Field(160, ge=40)
     """Characters of a generated line, without its date and citation."""
     newest: int = Field(500, gt=0)

@@ -12,7 +12,7 @@ import typer
 
 from tidal_cli.command import command
 from tidal_cli.errors import Exit, replacing
-from tidal_cli.session import Run, counted, cut, embedder, local
+from tidal_cli.session import Run, counted, embedder, local
 
 if TYPE_CHECKING:
     from tidal_plugins import Consolidation, TidalMemory
@@ -154,7 +154,7 @@ def _consolidated(done: Consolidation) -> list[str]:
         "facts made": len(done.facts),
         "dossiers checked": len(done.dossiers),
     }
-    seeds = [f"seed: «{cut(one.first.text, 60)}» and «{cut(one.second.text, 60)}» ({one.why})" for one in done.seeds]
+    seeds = [f"seed: {one.text} ({one.why})" for one in done.seeds]
     kept = [f"retention: {done.retention}"] if done.retention else []
     errors = [f"failed: {error}" for error in done.errors]
     return [f"{local(done.at)}: {run}", *(f"{n:>6,} {what}" for what, n in counts.items()), *kept, *seeds, *errors]

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.associations.store import Association, AssociationStore
+from tidal_plugins.dossiers.points import Point, told
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
+from tidal_plugins.english.chatter import content
+from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
-from tidal_plugins.model.entry import SYNTHESIS, Entry, Scope, bare_id, derive_id
+from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import terms
@@ -23,6 +26,10 @@ SEEDS = "seeds"
 _KEPT = 1000
 """Lines of that log which are kept."""
 
+_RECENT = 100
+"""Lines of it, the newest, among which recent seeds are looked for."""
+_TELLING, _QUOTED = 3, 110
+"""Words with a content that a statement needs, and characters that are quoted of it."""
 _ALIKE = 0.75
 """Share of the words of two texts that both have, from which on they say the same."""
 
@@ -45,6 +52,16 @@ class Seeds:
                 self.storage.append_log(self.scope, SEEDS, [self._line(seed, now) for seed in seeds])
                 self.storage.trim_log(self.scope, SEEDS, keep=_KEPT)
         return seeds
+
+    def recent(self, now: datetime, *, of: Collection[str] | None = None, since: datetime | None = None) -> list[Seed]:
+        """Return the seeds since a time, or of the last days, the newest first.
+
+        With ``of`` those of which one memory is among them.
+        """
+        since = since or now - timedelta(days=self.settings.consolidation.seed_kept)
+        lines = self.storage.read_log(self.scope, SEEDS, since=since, limit=_RECENT, newest_first=True)
+        pairs = [Association(*line.value) for line in lines if line.at <= now]
+        return list(self._seeds([p for p in pairs if of is None or not {p.source, p.target}.isdisjoint(of)], now))
 
     def _new(self, now: datetime) -> list[Seed]:
         limits = self.settings.consolidation
@@ -93,11 +110,25 @@ class Seeds:
 
 
 def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
-    first, second = entries[pair.source], entries[pair.target]
+    """Return the seed of a pair, or ``None`` if it is no thought: two documents, or nothing stated by one of them."""
+    first, second = (without_secrets(entries[id_]) for id_ in (pair.source, pair.target))
     if _thread(first) == _thread(second) or _alike(first.text, second.text):
         return None
+    if CONVERSATION not in (first.kind, second.kind):
+        return None
+    said = [_statement(first), _statement(second)]
+    if not all(said):
+        return None
+    text = f"“{said[0]}” and “{said[1]}” keep coming up together."
     why = f"they keep coming up together ({pair.weight:.1f}), from {_named(first)} and {_named(second)}"
-    return Seed(without_secrets(first), without_secrets(second), pair.weight, why)
+    return Seed(first, second, pair.weight, why, text)
+
+
+def _statement(entry: Entry) -> str:
+    """Return the statement of an entry that matters most, or nothing if it only asks, thanks or agrees."""
+    stated = [Point(said, entry) for said in told(entry) if len(content(said)) >= _TELLING]
+    best = max(stated, key=lambda point: point.weight, default=None)
+    return shortened(best.text, _QUOTED).rstrip(" .;,") if best else ""
 
 
 def _alike(text: str, other: str) -> bool:

@@ -1,0 +1,153 @@
+"""``tidal presence``: what the memory says first, from the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Tidal
+from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.testing import FrozenClock
+
+TOMORROW = datetime.now(UTC).date() + timedelta(days=1)
+DEBT = f"I have to pay Tom back by {TOMORROW:%A}."
+ALLOW = ("presence", "allow", "--zone", "UTC", "--quiet", "none")
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    """Return a memory to which somebody spoke three days ago of what is due tomorrow."""
+    path, words = tmp_path / "tidal.db", f"The ferry was late. {DEBT}"
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=3))
+    with TidalMemory(path, embedder=HashingEmbedder(), clock=clock) as memory:
+        memory.record(words, "I will remember that.", thread="monday")
+    return path
+
+
+@pytest.mark.usefixtures("told")
+def test_a_message_is_decided_shown_and_taken_once(tidal: Tidal) -> None:
+    assert "UTC, no quiet hours, at most 1 a day, 12 hours apart" in tidal(*ALLOW).out
+    assert tidal("presence", "why").out.startswith("speaks: something is due")
+    ran = tidal("presence", "step")
+    assert (ran.code, ran.err) == (0, "")
+    assert "task, waiting: You wanted to pay Tom back" in ran.out
+    assert "[ep:" in ran.out
+    assert tidal("presence", "step").out.startswith("silent: a message waits")
+    ran = tidal("presence", "step", "--take")
+    assert (ran.code, ran.out) == (0, f"You wanted to pay Tom back by {TOMORROW:%A}; that is tomorrow.\n")
+    ran = tidal("presence", "step", "--take")
+    assert (ran.code, ran.out) == (3, "")
+    assert "silent: it said 1 of 1 a day already" in ran.err
+    assert "task, taken: You wanted to pay Tom back" in tidal("presence", "messages").out
+
+
+@pytest.mark.usefixtures("told")
+def test_the_state_says_what_is_on_its_mind(tidal: Tidal) -> None:
+    tidal(*ALLOW)
+    assert tidal("presence", "state").code == 3
+    tidal("presence", "step")
+    out = tidal("presence", "state").out
+    assert f"task, due {TOMORROW}: {DEBT}" in out
+    assert "mood: valence" in out
+    state = tidal("presence", "state", "--json").data
+    assert [(one["kind"], one["text"]) for one in state["threads"]] == [("task", DEBT)]
+
+
+@pytest.mark.usefixtures("told")
+def test_everything_is_json_if_asked(tidal: Tidal) -> None:
+    assert tidal(*ALLOW, "--per-day", "2", "--cooldown", "90m", "--json").data["per_day"] == 2
+    assert tidal("presence", "why", "--json").data["speaks"]
+    step: Any = tidal("presence", "step", "--json").data
+    assert step["decision"]["parts"].keys() == {"threads", "seeds", "arousal", "absence"}
+    assert step["message"]["status"] == "waiting"
+    assert tidal("presence", "step", "--take", "--json").data["message"]["status"] == "taken"
+    again = tidal("presence", "step", "--take", "--json")
+    assert (again.code, again.data["message"]) == (3, None)
+    assert [one["kind"] for one in tidal("presence", "messages", "--json").data] == ["task"]
+    assert tidal("presence", "pause", "--until", "2100-01-01", "--json").data["until"].startswith("2100-01-01T00:00")
+    assert not tidal("presence", "resume", "--json").data["paused"]
+    assert tidal("presence", "erase", "--yes", "--json").data == {"messages": 1}
+
+
+@pytest.mark.usefixtures("told")
+def test_a_pause_ends_when_it_is_resumed(tidal: Tidal) -> None:
+    tidal("presence", "allow", "--zone", "Asia/Tokyo")
+    assert "paused until 2100-01-01 00:00" in tidal("presence", "pause", "--until", "2100-01-01").out
+    assert tidal("presence", "step").out.startswith("silent: it is paused until 2100-01-01 00:00")
+    assert "paused" not in tidal("presence", "resume").out
+    assert "paused" in tidal("presence", "pause").out
+
+
+@pytest.mark.usefixtures("told")
+def test_erase_asks_and_leaves_memories(tidal: Tidal) -> None:
+    tidal(*ALLOW)
+    tidal("presence", "step")
+    refused = tidal("presence", "erase", given="n\n")
+    assert refused.code == 1
+    assert "nothing was erased" in refused.err
+    assert "erased, with 1 message" in tidal("presence", "erase", given="y\n").out
+    assert tidal("presence", "messages").code == 3
+    assert DEBT in tidal("recall", "Tom").out
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize("name", ["step", "why", "state", "messages", "pause", "resume", "watch"])
+def test_nothing_is_done_that_nobody_allowed(tidal: Tidal, name: str) -> None:
+    ran = tidal("presence", name)
+    assert (ran.code, ran.out) == (3, "")
+    assert "tidal presence allow --zone" in ran.err
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("allow",),
+        ("allow", "--zone", "Berlin"),
+        ("allow", "--zone", "../../etc/passwd"),
+        ("allow", "--zone", "UTC", "--quiet", "night"),
+        ("allow", "--zone", "UTC", "--quiet", "21:00-25:00"),
+        ("allow", "--zone", "UTC", "--per-day", "0"),
+        ("allow", "--zone", "UTC", "--cooldown", "soon"),
+        ("allow", "--zone", "UTC", "--cooldown", "9999d"),
+        ("pause", "--until", "tomorrow"),
+        ("watch", "--every", "0m"),
+        ("listen",),
+    ],
+)
+def test_a_mistake_ends_with_a_sentence(tidal: Tidal, wrong: tuple[str, ...]) -> None:
+    if wrong[0] in ("pause", "watch"):
+        tidal(*ALLOW)
+    ran = tidal("presence", *wrong)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) -> None:
+    tidal(*ALLOW)
+    assert tidal("presence", "step", "--scope", "user/42").code == 3
+    assert "there is no memory" in tidal("presence", "why", "--db", "other.db").err
+    assert not told.with_name("other.db").exists()
+
+
+def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: Path) -> None:
+    tidal(*ALLOW)
+    command = [sys.executable, "-m", "tidal_cli", "presence", "watch", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=told.parent)
+    try:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["text"].startswith("You wanted to pay Tom back")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in err

@@ -1,0 +1,211 @@
+"""The runner: a thread that steps a presence and hands over what it says, to a callback or to a loop."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.presence.conftest import DEBT
+from tests.waiting import aeventually, eventually
+from tidal_plugins import InvalidInput, Presence, TidalError
+
+OFTEN = timedelta(milliseconds=5)
+DUE = datetime(2026, 3, 4, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def due(days):
+    """Return a memory with something to say."""
+    days.say(DEBT)
+    days.clock.set(DUE)
+    return days.memory
+
+
+def statuses(memory):
+    return [one.status for one in memory.presence.messages()]
+
+
+def test_a_callback_gets_the_message_once(due):
+    got = []
+    with Presence(due, got.append, interval=OFTEN) as presence:
+        assert presence.running
+        assert eventually(lambda: got)
+    assert not presence.running
+    assert [one.text for one in got] == ["You wanted to pay the plumber 80 euros by Thursday; that is tomorrow."]
+    assert statuses(due) == ["taken"]
+
+
+def test_a_message_waits_again_when_the_callback_raises(due):
+    tries = []
+
+    def fail_twice(message):
+        tries.append(message.id)
+        if len(tries) < 3:
+            raise OSError("the line is dead")
+
+    with Presence(due, fail_twice, interval=OFTEN):
+        assert eventually(lambda: len(tries) == 3)
+    assert len(set(tries)) == 1
+    assert statuses(due) == ["taken"]
+
+
+def test_the_log_of_a_failed_delivery_holds_no_words_of_the_message(due, caplog):
+    failed = []
+
+    def fail(message):
+        failed.append(message)
+        raise ValueError(message.text)
+
+    with Presence(due, fail, interval=OFTEN):
+        assert eventually(lambda: failed)
+    assert "ValueError" in caplog.text
+    assert "plumber" not in caplog.text
+
+
+async def test_a_loop_reads_messages(due):
+    async with Presence(due, interval=OFTEN) as presence:
+        message = await anext(aiter(presence))
+    assert "plumber" in message.text
+    assert statuses(due) == ["taken"]
+
+
+async def test_a_message_is_not_taken_before_a_loop_is_free_to_read_it(due):
+    async with Presence(due, interval=OFTEN):
+        assert await aeventually(lambda: statuses(due) == ["waiting"])
+        await asyncio.sleep(10 * OFTEN.total_seconds())
+        assert statuses(due) == ["waiting"]
+    message = due.presence.take()
+    assert message
+    assert "plumber" in message.text
+
+
+async def test_a_callback_that_fails_delivers_nothing_to_a_loop(due):
+    tries = []
+
+    def fail(message):
+        tries.append(message)
+        raise OSError("the line is dead")
+
+    async with Presence(due, fail, interval=OFTEN) as presence:
+        assert await aeventually(lambda: tries)
+        with pytest.raises(InvalidInput, match="on_message"):
+            await anext(aiter(presence))
+
+
+async def test_a_loop_outside_of_the_context_is_refused(due):
+    with pytest.raises(InvalidInput):
+        async for _ in Presence(due):
+            pass
+
+
+def test_without_a_reader_messages_wait_to_be_taken(due):
+    with Presence(due, interval=OFTEN):
+        assert eventually(lambda: statuses(due) == ["waiting"])
+    assert due.presence.take()
+
+
+def test_of_two_runners_one_holds_the_presence_and_the_other_follows(days, open_memory):
+    days.say(DEBT)
+    one, other = [], []
+    first = Presence(days.memory, one.append, interval=OFTEN).start()
+    assert eventually(lambda: days.memory.presence.state())
+    assert eventually(lambda: "another process holds" in days.memory.presence.step().decision.reason)
+    second = Presence(open_memory(), other.append, interval=OFTEN).start()
+    first.stop()
+    days.clock.set(DUE)
+    assert eventually(lambda: other)
+    second.stop()
+    assert one == []
+    assert "something is due" in other[0].why
+
+
+def test_a_holder_that_died_is_followed_when_its_lease_ends(due, clock):
+    lease = timedelta(minutes=3)
+    held = due.presence.step(holder="one", lease=lease)
+    assert held.message
+    assert "another process holds" in due.presence.step(holder="two", lease=lease).decision.reason
+    assert "another process holds" in due.presence.step().decision.reason
+    clock.advance(minutes=3)
+    assert "another process" not in due.presence.step(holder="two", lease=lease).decision.reason
+    due.presence.release("one")
+    assert "another process holds" in due.presence.step(holder="one", lease=lease).decision.reason
+    due.presence.release("two")
+    assert "another process" not in due.presence.step(holder="one", lease=lease).decision.reason
+
+
+def test_a_clock_that_goes_back_does_not_lock_everybody_out(due, clock):
+    due.presence.step(holder="one", lease=timedelta(days=300))
+    clock.advance(days=-1)
+    assert "another process" not in due.presence.step(holder="two").decision.reason
+
+
+def test_a_memory_that_is_closed_ends_the_thread(due):
+    presence = Presence(due, interval=OFTEN).start()
+    assert eventually(lambda: due.presence.state())
+    due.close()
+    assert eventually(lambda: not presence.running)
+    assert presence.stop()
+
+
+def test_a_memory_that_is_read_only_answers_and_keeps_nothing(due, open_memory):
+    due.presence.step()
+    reader = open_memory(read_only=True)
+    assert [one.status for one in reader.presence.messages()] == ["waiting"]
+    assert "waits to be taken" in reader.presence.why().reason
+    for call in (reader.presence.take, reader.presence.erase, lambda: reader.presence.allow(zone="UTC")):
+        with pytest.raises(TidalError):
+            call()
+    assert statuses(due) == ["waiting"]
+
+
+@pytest.mark.parametrize("callback", [str, "print", 3])
+def test_a_callback_is_a_function(memory, callback):
+    with pytest.raises(InvalidInput):
+        Presence(memory, callback)
+
+
+@pytest.mark.parametrize("interval", [timedelta(0), 60, None, timedelta(days=4000)])
+def test_an_interval_is_a_duration(memory, interval):
+    with pytest.raises(InvalidInput):
+        Presence(memory, interval=interval)
+
+
+async def test_every_method_has_an_async_twin(due):
+    step = await due.presence.astep()
+    assert step.message
+    assert (await due.presence.awhy()).reason
+    taken = await due.presence.atake()
+    assert taken
+    assert await due.presence.agive_back(taken)
+    assert len(await due.presence.amessages()) == 1
+    assert (await due.presence.astate()).threads
+    assert (await due.presence.amood()).valence > 0
+    assert (await due.presence.apause()).paused
+    assert not (await due.presence.aresume()).paused
+    assert (await due.presence.aterms()).zone == "UTC"
+    assert (await due.presence.aallow(zone="Asia/Tokyo")).zone == "Asia/Tokyo"
+    assert await due.presence.aerase() == 1
+
+
+@pytest.mark.parametrize("options", [{"holder": None}, {"lease": 3}, {"lease": timedelta.max}, {"lease": -OFTEN}])
+def test_a_holder_is_a_name_and_a_lease_a_duration(due, options):
+    with pytest.raises(InvalidInput):
+        due.presence.step(**{"holder": "one", **options})
+
+
+async def test_a_cancelled_loop_ends_the_thread(due):
+    presence = Presence(due, interval=OFTEN)
+
+    async def read():
+        async with presence:
+            async for _ in presence:
+                pass
+
+    task = asyncio.create_task(read())
+    assert await aeventually(lambda: statuses(due) == ["taken"])
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not presence.running

@@ -1,0 +1,123 @@
+"""Choose what to say: what is due, or else what has been open for long, and nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from tidal_plugins.dossiers.unfinished import Unfinished, alike
+from tidal_plugins.english.intentions import ON_A_DAY
+from tidal_plugins.english.tasks import INTENTION
+from tidal_plugins.model.clock import hours_between
+from tidal_plugins.model.presence import Attention, Terms
+from tidal_plugins.tuning import PresenceTuning
+
+_ORDER = ("promise", "plan", "task", "question")
+_NOON = 12
+"""Hour of the day from which a plan of the same day may be over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The things to speak of by the ids of their threads, and ``threads`` with them those that are about the same.
+    ``due`` says that they do not wait for the gate."""
+
+    items: Mapping[str, Unfinished]
+    threads: tuple[str, ...]
+    due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The words of what was said, and of what was said because it was due: a debt may come up before its day, and once
+    more when that is near."""
+
+    all: Sequence[frozenset[str]] = ()
+    due: Sequence[frozenset[str]] = ()
+
+
+def choose(
+    items: Mapping[str, Unfinished],
+    threads: Iterable[Attention],
+    said: Collection[str],
+    told: Told,
+    now: datetime,
+    terms: Terms,
+    settings: PresenceTuning,
+) -> Chosen | None:
+    """Return what to speak of, or ``None``.
+
+    ``said`` are the threads that were spoken of, and ``told`` is what was said. What is due comes first, at
+    most ``things`` of it, by its day and its kind. Else the one thing that has been open for long and is most on the
+    mind.
+    """
+    salience = {one.id: one.salience for one in threads}
+    fresh = {
+        id_: item
+        for id_, item in items.items()
+        if id_ not in said and not any(alike(item, words) for words in (told.due if item.due else told.all))
+    }
+    today, hour = terms.today(now), terms.local(now).hour
+    due = [id_ for id_, item in fresh.items() if _is_due(item, today, hour, now, settings)]
+    due.sort(key=lambda id_: (fresh[id_].due or today, _ORDER.index(fresh[id_].kind), -fresh[id_].point.weight))
+    if things := _distinct({id_: fresh[id_] for id_ in due}, settings.things):
+        covered = tuple(id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things.values()))
+        if told_of := _distinct(_in_full(things, items), settings.things):
+            return Chosen(told_of, covered, due=True)
+    dated = {item.point.turn for item in items.values() if item.due}
+    waiting = [id_ for id_, item in fresh.items() if item.point.turn not in dated and _has_waited(item, now, settings)]
+    waiting = [id_ for id_ in waiting if salience.get(id_, 0.0) > settings.salient]
+    if not waiting:
+        return None
+    best = max(waiting, key=lambda id_: (salience[id_], fresh[id_].point.weight))
+    return Chosen({best: fresh[best]}, (best,), due=False)
+
+
+def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: PresenceTuning) -> bool:
+    """Return whether it is time to speak of a thing: the day before it, or the day itself.
+
+    A promise for a day is kept on that day. Whoever said something a few hours ago knows it.
+    """
+    if item.due is None or hours_between(item.point.entry.occurred_at, now) < settings.fresh:
+        return False
+    days = (item.due - today).days
+    if item.kind == "promise" and ON_A_DAY.search(item.point.plain):
+        return days == 0
+    return days == 1 or (days == 0 and (item.kind != "plan" or hour < _NOON))
+
+
+def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bool:
+    """Return whether a thing without a day is old enough and clear. A task is what somebody says that they have to do:
+    «the list shows what needs to be done» is none."""
+    if item.kind == "task" and not (INTENTION.match(item.point.plain) or "remind me to " in item.point.plain):
+        return False
+    settled = now - item.point.entry.occurred_at >= timedelta(hours=settings.settled)
+    return settled and item.due is None and item.is_clear
+
+
+def _in_full(things: Mapping[str, Unfinished], items: Mapping[str, Unfinished]) -> dict[str, Unfinished]:
+    """Return things, and in place of a promise that does not say what it is about the tasks of its turn: «I will remind
+    you on Wednesday»."""
+    found: dict[str, Unfinished] = {}
+    for id_, one in things.items():
+        if one.kind != "promise" or one.is_told:
+            found[id_] = one
+        else:
+            turn = one.point.turn
+            found |= {id_: it for id_, it in items.items() if it.kind == "task" and it.point.turn == turn}
+    return found
+
+
+def _distinct(items: Mapping[str, Unfinished], most: int) -> dict[str, Unfinished]:
+    """Return the first things, of those that are about the same only one."""
+    kept: dict[str, Unfinished] = {}
+    for id_, item in items.items():
+        if len(kept) < most and not any(_is_same(item, other) for other in kept.values()):
+            kept[id_] = item
+    return kept
+
+
+def _is_same(item: Unfinished, other: Unfinished) -> bool:
+    at_once = item.point.turn == other.point.turn and item.due == other.due
+    return at_once or alike(item, other.words)

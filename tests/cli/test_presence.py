@@ -141,7 +141,9 @@ def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) ->
 def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: Path) -> None:
     tidal(*ALLOW)
     command = [sys.executable, "-m", "tidal_cli", "presence", "watch", "--json"]
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # one that is ignored would be inherited
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=told.parent)
+    signal.signal(signal.SIGINT, handler)
     try:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["text"].startswith("You wanted to pay Tom back")

@@ -38,8 +38,8 @@ async def test_what_a_callback_was_told_does_not_wait_again(memory: TidalMemory)
 
 async def test_a_memory_that_is_closed_first_ends_the_loop(memory: TidalMemory) -> None:
     async with Presence(memory, interval=OFTEN) as presence:
-        while not memory.presence.messages() or memory.presence.messages()[0].status != "taken":
-            await asyncio.sleep(0.01)
+        async for _message in presence:
+            break
         memory.close()
     assert not presence.running
 

@@ -93,7 +93,7 @@ class Services:
         """
 
         def ask(request: Request) -> Recall:
-            found = self.reader.recall(request)
+            found = self._steadily(lambda: self.reader.recall(request))
             return found if secrets else hide_secrets(found)
 
         if request.hops == 1:
@@ -104,7 +104,7 @@ class Services:
 
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
-        found, settings = hide_secrets(self.reader.whisper(request)), self.settings
+        found, settings = hide_secrets(self._steadily(lambda: self.reader.whisper(request))), self.settings
         return compose(
             found,
             request.now.astimezone(settings.zone),
@@ -113,6 +113,12 @@ class Services:
             self.writer.frames,
             self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
+
+    def _steadily(self, read: Callable[[], Recall]) -> Recall:
+        """Read again if the engine opens its file for each reading, and somebody wrote it meanwhile."""
+        while_open = getattr(self.storage, "while_open", None)
+        found: Recall = while_open(read) if while_open else read()
+        return found
 
     def _thought(self, request: Request, found: Recall) -> str:
         """Return a thought seed of which a memory is found, or nothing."""

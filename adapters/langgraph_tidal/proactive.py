@@ -135,6 +135,8 @@ def needs_answer(state: Any, input_messages_key: str = "messages") -> bool:
 
         graph.add_conditional_edges("proactive", needs_answer, {True: "recall", False: "record"})
     """
+    if not isinstance(input_messages_key, str):
+        raise InvalidInput(f"input_messages_key must be a name, got {shown(input_messages_key)}")
     history = turns(messages_of(state, input_messages_key))
     return bool(history) and not finished(history[-1])
 

@@ -37,7 +37,7 @@ def test_a_message_is_decided_shown_and_taken_once(tidal: Tidal) -> None:
     assert tidal("presence", "why").out.startswith("speaks: something is due")
     ran = tidal("presence", "step")
     assert (ran.code, ran.err) == (0, "")
-    assert "task, waiting: You wanted to pay Tom back" in ran.out
+    assert "task, queued: You wanted to pay Tom back" in ran.out
     assert "[ep:" in ran.out
     assert tidal("presence", "step").out.startswith("silent: a message waits")
     ran = tidal("presence", "step", "--take")
@@ -66,7 +66,7 @@ def test_everything_is_json_if_asked(tidal: Tidal) -> None:
     assert tidal("presence", "why", "--json").data["speaks"]
     step: Any = tidal("presence", "step", "--json").data
     assert step["decision"]["parts"].keys() == {"threads", "seeds", "arousal", "absence"}
-    assert step["message"]["status"] == "waiting"
+    assert step["message"]["status"] == "queued"
     assert tidal("presence", "step", "--take", "--json").data["message"]["status"] == "taken"
     again = tidal("presence", "step", "--take", "--json")
     assert (again.code, again.data["message"]) == (3, None)

@@ -156,7 +156,7 @@ async def test_who_waits_for_an_answer_gets_it(memory, clock, graph, says, run):
     await run(app, user(DEBT))
     wednesday(memory, clock)
     assert (await run(app, user("When is lunch?")))["messages"][-1].text == "At noon."
-    assert [one.status for one in memory.presence.messages()] == ["waiting"]
+    assert [one.status for one in memory.presence.messages()] == ["queued"]
     assert (await run(app, NOTHING))["messages"][-1].text == "At noon."  # the conversation may go on
     clock.advance(hours=1)
     assert (await run(app, NOTHING))["messages"][-1].text == SAID
@@ -239,7 +239,7 @@ async def test_a_cancelled_run_gives_the_message_back(memory, clock, graph, says
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert [one.status for one in memory.presence.messages()] == ["waiting"]
+    assert [one.status for one in memory.presence.messages()] == ["queued"]
     assert graph(says("-")).invoke(NOTHING, thread())["messages"][-1].text == SAID
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -91,6 +92,7 @@ def test_settings_that_cannot_be_read_stay_as_they_are(
 def test_nothing_is_written_unless_somebody_says_yes(project: Path, typed: bytes) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # one that is ignored would be inherited
         env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}"}
         os.execve(sys.executable, [sys.executable, "-m", "tidal_hooks", "install", "claude-code"], env)
     shown = b""

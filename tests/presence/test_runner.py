@@ -73,9 +73,9 @@ async def test_a_loop_reads_messages(due):
 
 async def test_a_message_is_not_taken_before_a_loop_is_free_to_read_it(due):
     async with Presence(due, interval=OFTEN):
-        assert await aeventually(lambda: statuses(due) == ["waiting"])
+        assert await aeventually(lambda: statuses(due) == ["queued"])
         await asyncio.sleep(10 * OFTEN.total_seconds())
-        assert statuses(due) == ["waiting"]
+        assert statuses(due) == ["queued"]
     message = due.presence.take()
     assert message
     assert "plumber" in message.text
@@ -102,7 +102,7 @@ async def test_a_loop_outside_of_the_context_is_refused(due):
 
 def test_without_a_reader_messages_wait_to_be_taken(due):
     with Presence(due, interval=OFTEN):
-        assert eventually(lambda: statuses(due) == ["waiting"])
+        assert eventually(lambda: statuses(due) == ["queued"])
     assert due.presence.take()
 
 
@@ -152,12 +152,12 @@ def test_a_memory_that_is_closed_ends_the_thread(due):
 def test_a_memory_that_is_read_only_answers_and_keeps_nothing(due, open_memory):
     due.presence.step()
     reader = open_memory(read_only=True)
-    assert [one.status for one in reader.presence.messages()] == ["waiting"]
+    assert [one.status for one in reader.presence.messages()] == ["queued"]
     assert "waits to be taken" in reader.presence.why().reason
     for call in (reader.presence.take, reader.presence.erase, lambda: reader.presence.allow(zone="UTC")):
         with pytest.raises(TidalError):
             call()
-    assert statuses(due) == ["waiting"]
+    assert statuses(due) == ["queued"]
 
 
 @pytest.mark.parametrize("callback", [str, "print", 3])

@@ -87,6 +87,7 @@ GOOD: Mapping[str, Any] = {
     "exchanges": [Exchange((Message("user", "The pears are ripe."),), id="pears")],
     "follows": {},
     "history": [Exchange((Message("user", "The pears are ripe."),), id="pears")],
+    "holder": "none",
     "id": "none",
     "ids": ["none"],
     "interval": timedelta(hours=1),
@@ -94,6 +95,7 @@ GOOD: Mapping[str, Any] = {
     "key": "harvest",
     "later": "none",
     "merge": "none",
+    "message": "none",
     "name": "planner",
     "note": "sweet pears",
     "parts": [],
@@ -111,6 +113,7 @@ GOOD: Mapping[str, Any] = {
     "type": "like",
     "user": "The plums are ripe.",
     "value": "September",
+    "zone": "Europe/Berlin",
 }
 """A value for each parameter that has no default."""
 

@@ -20,7 +20,7 @@ from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.tuning import Tuning
 
-SEEDS = "seeds"
+SEEDS = "thought-seeds"
 """Log of the pairs that were seeds, under their ids."""
 
 _KEPT = 1000

@@ -171,8 +171,8 @@ class PresenceGroup:
 
 def _zone(name: str) -> str:
     try:
-        return ZoneInfo(name).key
-    except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError):
+        return ZoneInfo(name if isinstance(name, str) else "").key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidInput(
             f"zone= is the person's time zone by its IANA name, such as 'Europe/Berlin', got {shown(name)}"
         ) from None

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from tidal_plugins.model.affect import Affect
 
 AttentionKind = Literal["promise", "task", "plan", "question", "stirred"]
-Status = Literal["waiting", "taken", "answered", "ignored", "expired"]
+Status = Literal["queued", "taken", "answered", "ignored", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class ProactiveMessage:
         kind: what it is about.
         citations: what it rests on, such as ``ep:6k1m…``.
         why: why it is said, with the score of the gate.
-        status: ``waiting`` until somebody takes it, then ``taken``, and ``answered`` or ``ignored`` once that is known.
+        status: ``queued`` until somebody takes it, then ``taken``, and ``answered`` or ``ignored`` once that is known.
             ``expired`` was taken by nobody in time.
         taken_at: when it was taken to be delivered.
         written_by_model: whether a model wrote it.
@@ -161,7 +161,7 @@ class ProactiveMessage:
     kind: AttentionKind
     citations: tuple[str, ...]
     why: str
-    status: Status = "waiting"
+    status: Status = "queued"
     taken_at: datetime | None = None
     written_by_model: bool = False
 

@@ -34,7 +34,7 @@ def judged(
     found: list[Kept] = []
     for kept in said:
         message = kept.message
-        if message.status == "waiting" and not message.at - _AT_ONCE <= now < message.until:
+        if message.status == "queued" and not message.at - _AT_ONCE <= now < message.until:
             found.append(changed(kept, status="expired"))
         elif message.status == "taken" and message.taken_at:
             answer = heard if heard and heard.occurred_at > message.taken_at else None

@@ -99,7 +99,7 @@ class PresenceEngine:
         one whose «tomorrow» is another day: its day is over, or the clock or the time zone was changed.
         """
         terms = self.store.terms()
-        waiting = [kept for kept in self.store.messages() if kept.message.status == "waiting"]
+        waiting = [kept for kept in self.store.messages() if kept.message.status == "queued"]
         if terms is None or not waiting or terms.is_paused(now) or terms.is_quiet(now):
             return None
         reader = Reader(self.storage, self.scope, self.settings, terms)
@@ -126,7 +126,7 @@ class PresenceEngine:
             return False
         try:
             with self.storage.transaction():
-                self.store.put(changed(kept, status="waiting", taken_at=None))
+                self.store.put(changed(kept, status="queued", taken_at=None))
         except Conflict:  # it was judged or forgotten meanwhile
             return False
         return True
@@ -154,7 +154,7 @@ class PresenceEngine:
         if looks or judgements or message or ticks >= limits.save:
             self._write(state, version, [*judgements, *([message] if message else [])], now)
         queued = [one.message for one in [*_merged(said, judgements), *([message] if message else [])]]
-        waiting = next((one for one in queued if one.status == "waiting"), None)
+        waiting = next((one for one in queued if one.status == "queued"), None)
         return PresenceStep(state, self.mood(state), decision, waiting)
 
     def _seen(self, state: PresenceState, seen: Seen, heard: Entry | None) -> PresenceState:

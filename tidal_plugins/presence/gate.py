@@ -54,7 +54,7 @@ def silence(
     """Return why nothing may be said now, whatever it would be, or ``None``."""
     if terms.is_paused(now):
         return "it is paused" + (f" until {terms.local(terms.until):%Y-%m-%d %H:%M}" if terms.until else "")
-    if any(kept.message.status == "waiting" for kept in said):
+    if any(kept.message.status == "queued" for kept in said):
         return "a message waits to be taken"
     if terms.is_quiet(now):
         return f"these are quiet hours, {terms.quiet[0]:%H:%M} to {terms.quiet[1]:%H:%M} in {terms.zone}"

@@ -74,6 +74,8 @@ class Presence:
         *,
         interval: timedelta = TICK,
     ) -> None:
+        if isinstance(memory, type) or not hasattr(type(memory), "presence"):
+            raise InvalidInput(f"Presence runs the presence of a memory, got {shown(memory)}")
         if on_message is not None and (isinstance(on_message, type) or not callable(on_message)):
             raise InvalidInput(f"on_message= is a function of a message, got {shown(on_message)}")
         if inspect.iscoroutinefunction(on_message):  # nobody would await it

@@ -84,16 +84,14 @@ class PresenceGroup:
         number of missed ones is made good at once. Whoever delivers messages calls ``take``. A ``holder`` holds the
         presence for the time of the ``lease``, and steps of others do nothing meanwhile.
         """
-        at, lease = self._at(now), _duration(lease, "lease")
-        if not isinstance(holder, str):
-            raise InvalidInput(f"holder= is a name, got {shown(holder)}")
+        at, lease, holder = self._at(now), _duration(lease, "lease"), _name(holder)
         if holder and not self._engine.store.hold(holder, at, at + lease):
             holder = ""
         return self._engine.step(at, holder)
 
     def release(self, holder: str) -> None:
         """Let the presence go that a holder holds."""
-        now = self._services.now()
+        now, holder = self._services.now(), _name(holder)
         if self._engine.store.holder(now) == holder:
             self._engine.store.hold(holder, now, now)
 
@@ -108,7 +106,9 @@ class PresenceGroup:
     def give_back(self, message: ProactiveMessage | str) -> bool:
         """Let a message wait again that was taken and could not be delivered. Return ``False`` if it was judged by
         now, or forgotten."""
-        return self._engine.give_back(message.id if isinstance(message, ProactiveMessage) else message)
+        return self._engine.give_back(
+            message.id if isinstance(message, ProactiveMessage) else _name(message, "message")
+        )
 
     @question
     def messages(self) -> list[ProactiveMessage]:
@@ -167,6 +167,12 @@ class PresenceGroup:
         changed = replace(terms, paused=paused, until=until)
         self._engine.store.allow(changed)
         return changed
+
+
+def _name(name: str, of: str = "holder") -> str:
+    if not isinstance(name, str):
+        raise InvalidInput(f"{of}= is a name, got {shown(name)}")
+    return name
 
 
 def _zone(name: str) -> str:

@@ -17,6 +17,7 @@ from tidal_plugins.english.intentions import (
     CALLED_OFF,
     CLAUSE_ENDS,
     CONDITIONAL,
+    DONE_IN_PART,
     FICTION,
     INSTEAD,
     ITS_OWN,
@@ -25,10 +26,9 @@ from tidal_plugins.english.intentions import (
     NOT_FORGOTTEN,
     NOT_KNOWN,
     OFF,
-    PARTLY,
     POSTPONED,
     PURPOSE,
-    SETTLED,
+    SAID_DONE,
     UNWANTED,
     VAGUE,
     WORDS,
@@ -104,7 +104,7 @@ def alike(item: Unfinished, words: frozenset[str]) -> bool:
 
 
 def _read(point: Point, today: date) -> Unfinished | None:
-    if point.entry.kind != CONVERSATION or is_quoted(point) or SETTLED.search(point.plain):
+    if point.entry.kind != CONVERSATION or is_quoted(point) or SAID_DONE.search(point.plain):
         return None
     named = named_days(point.raw, point.entry.occurred_at)
     days = [day for day in named if day >= point.entry.occurred_at.date()]
@@ -147,7 +147,7 @@ def _as_of_now(item: Unfinished, entries: Sequence[Entry]) -> Unfinished:
     if item.due is None:
         return item
     own = (entry for entry in _later(item, entries) if is_own(entry))
-    told = (Point(text, entry) for entry in own for text in pieces(entry) if PARTLY.search(text.lower()))
+    told = (Point(text, entry) for entry in own for text in pieces(entry) if DONE_IN_PART.search(text.lower()))
     newest = max((p for p in told if _names(item, p)), key=lambda p: p.entry.occurred_at, default=None)
     return replace(item, since=newest)
 

@@ -22,7 +22,7 @@ CONDITIONAL = lazy_re(
 """Words of a plan that is not settled."""
 PURPOSE = lazy_re(r"\bso (?:that )?(?:i|we) (?:can|could|may)\b")
 """What something else is for, and no task of its own: «he lent me his van so that I can move»."""
-PARTLY = lazy_re(
+DONE_IN_PART = lazy_re(
     r"\b(?:already|so far|to go|remaining|half of|part of|the rest|the first (?:half|part))\b|\b\d+\b.*\bleft\b"
 )
 """Words for what is done of a thing, and what is left."""
@@ -39,7 +39,7 @@ UNWANTED = lazy_re(
     r"(?<!n't )(?<!not )(?<!never )forget about)\b"
 )
 """Words by which somebody does not want to hear of a thing."""
-SETTLED = lazy_re(
+SAID_DONE = lazy_re(
     r"\b(?:that|this|it)(?:'s| is| was| has been| got) (?:all |already |now )*"
     r"(?:done|settled|sorted|over|paid|finished)\b"
 )

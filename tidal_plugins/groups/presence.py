@@ -44,7 +44,7 @@ class PresenceGroup:
             zone: the person's time zone by its IANA name, such as ``Europe/Berlin``. Days and nights are theirs.
             quiet: the local times between which it says nothing. Two equal times for no quiet hours.
             per_day: messages in one day.
-            cooldown: time between two messages. Each that nobody answers doubles it, to eight times as much.
+            cooldown: time between two messages. Unanswered ones double it for what is not due, to eight times as much.
 
         Raises ``InvalidInput``. Calling it again changes the terms, and ends a pause.
         """

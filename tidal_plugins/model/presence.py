@@ -80,7 +80,7 @@ class Terms:
         zone: the time zone of the person, by its name.
         quiet: the local times between which nothing is said; the night, if the first is the later one.
         per_day: messages in one local day.
-        cooldown: time between two messages. Each one that nobody answers doubles it, to eight times as much.
+        cooldown: time between two messages. Unanswered ones double it for what is not due, to eight times as much.
         paused: whether it is silent until it is resumed.
         until: when a pause ends by itself.
     """

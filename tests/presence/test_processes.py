@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +13,10 @@ import pytest
 
 from tests.presence.conftest import DEBT
 from tests.presence.worker import DUE, opened
+from tidal_plugins import Settings, TidalMemory
+from tidal_plugins.errors import Busy
+from tidal_plugins.model.presence import PresenceState
+from tidal_plugins.presence.stored import PresenceStore
 from tidal_plugins.testing import FrozenClock
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
@@ -44,6 +49,28 @@ def test_two_processes_that_step_at_once_queue_one_message_and_take_it_once(base
     assert len(taken) == 1
     with opened(base, FrozenClock(DUE)) as memory:
         assert [one.id for one in memory.presence.messages()] == taken
+
+
+def test_a_step_that_others_outrun_every_time_goes_through_in_the_end(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, outran = PresenceStore.state, []
+
+    def outrun(store: PresenceStore) -> tuple[PresenceState | None, int]:
+        """Read the state, and let another memory store a newer one, unless the store is held."""
+        found, version = state(store)
+        with suppress(Busy):
+            PresenceStore(other._services.storage, store.scope).save(found or PresenceState(DUE), version)
+            outran.append(version)
+        return found, version
+
+    hurried = Settings(storage={"busy_timeout": 0.1}, graph={"background": False})
+    with opened(base, FrozenClock(DUE)) as memory, TidalMemory(base, settings=hurried) as other:
+        monkeypatch.setattr(PresenceStore, "state", outrun)
+        assert memory.presence.step().message
+        monkeypatch.undo()
+        assert [one.id for one in memory.presence.messages()] == [memory.presence.take().id]  # type: ignore[union-attr]
+    assert len(outran) == 4
 
 
 def test_killed_between_any_two_writes_it_goes_on_and_says_nothing_twice(base: Path, tmp_path: Path) -> None:

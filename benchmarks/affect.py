@@ -275,6 +275,8 @@ def lived(
         clock.advance(hours=6)
         episode = memory.record(user=told[number][side], agent=answer, thread=f"{number} {side}")
         ids[number, side] = episode.entries[0]
+    memory.supersessions.find()  # the background may not have come to it
+    memory.graph.index_pending()
     clock.advance(days=2)
     return [(ids[number, "glad"], ids[number, "upset"]) for number in range(len(told))]
 

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import told
 from tidal_plugins import Extraction, RuleExtractor
 
 SENTENCES = Path(__file__).resolve().parents[1] / "tests" / "graph" / "sentences.jsonl"
@@ -101,8 +102,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=SENTENCES, help="labelled sentences, one JSON object a line")
     parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--faults", action="store_true", help="of labelled turns: show what was read wrongly or missed")
     options = parser.parse_args()
     rows, console = load(options.data), Console()
+    if "relations" in rows[0]:
+        report(console, rows, faults=options.faults)
+        return
     scores = {"all": evaluate(rows), "seen": evaluate(seen(rows)), "held out": evaluate(held_out(rows))}
     kinds = Counter(row["kind"] for row in rows)
     console.print(f"{len(rows)} sentences: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}")
@@ -113,6 +118,25 @@ def main() -> None:
     if options.json:
         figures = {part: [_figures(score) for score in both] for part, both in scores.items()}
         options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def report(console: Console, rows: Sequence[Row], *, faults: bool = False) -> None:
+    """Print how much of labelled turns is read, and how much of the reading is right, by source and predicate."""
+    tallies, lines, pace = told.score(rows)
+    if faults:
+        console.print("\n".join(lines), markup=False, highlight=False)
+    columns = ("turns", "right", "wrong", "missed", "precision", "recall", "taken as holding")
+    table = _table("", *columns, title="Relations by source (missed: of those that hold, are planned or ended)")
+    for source, tally in tallies.items():
+        counts = (tally.turns, tally.right.total(), tally.wrong.total(), tally.missed.total())
+        table.add_row(source, *map(str, counts), *_shares(tally.precision, tally.recall), str(tally.unreal))
+    console.print(table)
+    table = _table("", "right", "wrong", "missed", title="Relations by predicate")
+    for predicate in sorted(set[str]().union(*(each.right | each.wrong | each.missed for each in tallies.values()))):
+        counted = zip(*(tally.row(predicate) for tally in tallies.values()), strict=True)
+        table.add_row(predicate, *(str(sum(counts)) for counts in counted))
+    console.print(table)
+    console.print(f"{pace:.0f} turns a second")
 
 
 def _overall(scores: dict[str, tuple[Score, Score]]) -> Table:

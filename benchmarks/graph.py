@@ -137,7 +137,7 @@ def insert(storage: SQLiteStorage, settings: GraphTuning, said: Sequence[Triple]
 
 
 def _index(storage: SQLiteStorage, settings: GraphTuning, episode: Episode, extraction: Extraction) -> None:
-    batches, _ = to_batches(SCOPE, episode, [Reading(0, None, extraction)], settings)
+    batches, _ = to_batches(SCOPE, episode, [Reading(0, None, extraction)], settings, {})
     for batch in batches:
         apply(storage, SCOPE, batch, episode.occurred_at, settings)
 

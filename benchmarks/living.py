@@ -34,9 +34,9 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
+from benchmarks.filling import exchanges_in, to_message
 from benchmarks.locomo import ADVERSARIAL, PACE, Conversation, Data, Question, Session, load
 from benchmarks.metrics import DEPTH, RESAMPLES, SEED, intervals, ndcg, quantiles, recall, shown
-from benchmarks.retrieval import exchanges_in, to_message
 from tidal_plugins import (
     Affect,
     Exchange,

@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks.embedders import CachedEmbedder
+from benchmarks.filling import exchanges_in, to_message
 from benchmarks.locomo import Conversation, load
 from benchmarks.metrics import SEED
-from benchmarks.retrieval import exchanges_in, to_message
 from tidal_plugins import Affect, Exchange, OnnxEmbedder, TidalMemory
 from tidal_plugins.tuning import Tuning
 

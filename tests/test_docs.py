@@ -26,6 +26,7 @@ from llama_index.core.llms import ChatMessage, MockFunctionCallingLLM
 import langchain_tidal
 import langgraph_tidal
 import llama_index_tidal
+import tidal_graphs
 import tidal_mcp
 import tidal_plugins
 import tidal_plugins.errors
@@ -45,6 +46,10 @@ BLOCK = re.compile(
 PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey", re.I)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
 GROUPS += ("documents", "entries", "presence", "signals", "supersessions")
+
+
+ENGINES = {"docs/graph.md": ("ladybug", "neo4j")}
+"""What the code of a page needs that may not be installed."""
 
 
 class Block(NamedTuple):
@@ -111,6 +116,8 @@ def reader(minilm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.python for block in blocks(page))], ids=page_name)
 def test_python_blocks_run_in_order_and_print_what_the_page_shows(page: Path, reader: dict[str, Any]) -> None:
+    for engine in ENGINES.get(page_name(page), ()):
+        pytest.importorskip(engine)
     printed = ""
     for block in blocks(page):
         if not block.python:
@@ -235,7 +242,7 @@ def test_the_reference_has_every_public_name() -> None:
     }
     errors = {name for name, kind in vars(tidal_plugins.errors).items() if isinstance(kind, type)}
     public = {f"tidal_plugins.{name}" for name in tidal_plugins.__all__ if name not in errors}
-    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal, tidal_mcp):
+    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal, tidal_graphs, tidal_mcp):
         public |= {f"{adapter.__name__}.{name}" for name in adapter.__all__}
     assert public <= shown
 

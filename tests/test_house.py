@@ -63,7 +63,10 @@ INTERNAL = {
     "graph/knowing.py": {"tidal_plugins.model.graph": "the type of a relation"},
     "graph/test_knowledge_walks.py": {"tidal_plugins.model.graph": "the type of a neighbour"},
     "graph/test_portable.py": {"tidal_plugins.graph.formats.portable": "a graph away from its store, changed by hand"},
-    "graph/test_prompt.py": {"tidal_plugins.graph.reading.prompt": "a prompt and its answers, for the adapters"},
+    "graph/test_prompt.py": {
+        "tidal_plugins.graph.reading.prompt": "a prompt and its answers, for the adapters",
+        "tidal_plugins.graph.reading.quotes": "where what a model names stands in a text, for the adapters",
+    },
     "graph/test_render.py": {"tidal_plugins.graph.render": "what the graph tells, for the adapters"},
     "graph/test_rules.py": {
         "tidal_plugins.graph.reading.vocabulary": "the category that each type has",

@@ -20,6 +20,7 @@ from tidal_plugins.errors import (
     ExtractionError,
     FileReplaced,
     Forgotten,
+    GraphSinkError,
     InvalidCapsule,
     InvalidInput,
     InvalidScope,
@@ -83,6 +84,7 @@ if typing.TYPE_CHECKING:
         Terms,
         Thought,
     )
+    from tidal_plugins.model.reader import ModelAnswer, ReaderUsage
     from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.retention import Retention
@@ -98,6 +100,7 @@ if typing.TYPE_CHECKING:
         SignalTally,
         SignalType,
     )
+    from tidal_plugins.model.sink import Mirrored, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
     from tidal_plugins.model.stats import Stats
     from tidal_plugins.model.summary import Source, Statement
     from tidal_plugins.model.supersession import Replacement, Supersession
@@ -109,10 +112,12 @@ if typing.TYPE_CHECKING:
         Embedder,
         EmotionEstimator,
         GraphExtractor,
+        GraphSink,
         Redactor,
         Reranker,
         Summariser,
         TokenCounter,
+        TurnReader,
     )
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
@@ -182,6 +187,8 @@ __all__ = [
     "Finding",
     "Forgotten",
     "GraphExtractor",
+    "GraphSink",
+    "GraphSinkError",
     "HashingEmbedder",
     "Hit",
     "Hop",
@@ -199,6 +206,8 @@ __all__ = [
     "Maintenance",
     "Mention",
     "Message",
+    "Mirrored",
+    "ModelAnswer",
     "NotADatabase",
     "Note",
     "NotFound",
@@ -213,6 +222,7 @@ __all__ = [
     "PresenceStep",
     "ProactiveMessage",
     "QueryTimeout",
+    "ReaderUsage",
     "ReadOnly",
     "Recall",
     "RecallExplanation",
@@ -248,6 +258,11 @@ __all__ = [
     "SignalNotAllowed",
     "SignalTally",
     "SignalType",
+    "SinkBatch",
+    "SinkEntity",
+    "SinkEpisode",
+    "SinkIds",
+    "SinkRelation",
     "Size",
     "Source",
     "Statement",
@@ -263,6 +278,7 @@ __all__ = [
     "Tier",
     "TokenCounter",
     "ToolCall",
+    "TurnReader",
     "Whisper",
     "Window",
     "Written",
@@ -314,6 +330,7 @@ _LOADED_WHEN_USED = {
     "FileTool": "settings",
     "Finding": "model.dossier",
     "GraphExtractor": "protocols",
+    "GraphSink": "protocols",
     "HashingEmbedder": "embedding",
     "Hit": "model.recall",
     "Hop": "model.recall",
@@ -326,6 +343,8 @@ _LOADED_WHEN_USED = {
     "Maintenance": "maintenance.thread",
     "Mention": "model.graph",
     "Message": "model.exchange",
+    "Mirrored": "model.sink",
+    "ModelAnswer": "model.reader",
     "Note": "model.note",
     "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
@@ -336,6 +355,7 @@ _LOADED_WHEN_USED = {
     "PresenceState": "model.presence",
     "PresenceStep": "model.presence",
     "ProactiveMessage": "model.presence",
+    "ReaderUsage": "model.reader",
     "Recall": "model.recall",
     "RecallExplanation": "model.explain",
     "Receipt": "model.receipt",
@@ -360,6 +380,11 @@ _LOADED_WHEN_USED = {
     "Signal": "model.session",
     "SignalTally": "model.session",
     "SignalType": "model.session",
+    "SinkBatch": "model.sink",
+    "SinkEntity": "model.sink",
+    "SinkEpisode": "model.sink",
+    "SinkIds": "model.sink",
+    "SinkRelation": "model.sink",
     "Size": "model.compaction",
     "Source": "model.summary",
     "Statement": "model.summary",
@@ -373,6 +398,7 @@ _LOADED_WHEN_USED = {
     "Tier": "model.entry",
     "TokenCounter": "protocols",
     "ToolCall": "model.exchange",
+    "TurnReader": "protocols",
     "Whisper": "model.recall",
     "Window": "model.recall",
     "Written": "model.compaction",

@@ -103,6 +103,10 @@ class ExtractionError(TidalError):
     """An extractor's answer cannot be used. The episode is unchanged, and is read again later."""
 
 
+class GraphSinkError(TidalError):
+    """A graph engine failed. It has what was written until then, and mirroring again goes on from there."""
+
+
 class RedactionError(TidalError):
     """A redactor failed, or its answer cannot be used. Nothing was stored."""
 

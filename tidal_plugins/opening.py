@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.state import AffectLoop
@@ -13,6 +14,7 @@ from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.indexing.later import GraphLater
+from tidal_plugins.graph.reader.later import ModelLater
 from tidal_plugins.ingestion.associate import Coactivation
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.later import Later
@@ -35,6 +37,9 @@ from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag
+
+if TYPE_CHECKING:
+    from tidal_plugins.graph.reader.indexer import ModelIndexer
 
 
 def open_services(
@@ -84,7 +89,8 @@ def _services(
     coactivation = Coactivation(lambda: writer, background.step)
     unindexed = Unindexed(lambda: writer)
     graph = GraphLater(storage, lambda scope: services.graph_indexer(scope), tuning.graph.enabled)
-    later = Later(storage, background, [unindexed, coactivation, supersessions, graph])
+    model_reading = ModelLater(storage, lambda scope: _model_indexer(services, scope))
+    later = Later(storage, background, [unindexed, coactivation, supersessions, graph, model_reading])
     redaction = Redaction(plugs.redactor or DefaultRedactor(), tuning.secrets.stored, own)
     writer = Writer(storage, embedder, tuning, own, later, redaction, plugs.claim_extractor)
     recaller = Recaller(storage, embedder, tuning, Boosts(storage, tuning.signals), plugs.reranker)
@@ -100,8 +106,32 @@ def _services(
         background=background,
         supersessions=supersessions,
         coactivation=coactivation,
+        model_reading=model_reading,
         plugs=plugs,
         path=path_of(storage),
         clock=clock,
     )
     return services
+
+
+def _model_indexer(services: Services, scope: Scope) -> ModelIndexer:
+    """Return the indexer that reads turns of a scope with a model, as the budget allows."""
+    from tidal_plugins.graph.reader.budget import Budget
+    from tidal_plugins.graph.reader.indexer import ModelIndexer
+
+    rules, settings = services.graph_indexer(scope), services.settings
+    return ModelIndexer(
+        storage=services.storage,
+        scope=scope,
+        settings=settings.reader,
+        graph=settings.graph,
+        clock=services.now,
+        worker=services.background,
+        episodes=rules.episodes,
+        entries=rules.entries,
+        budget=Budget(services.storage, scope, settings.reader, settings.zone),
+        frames=services.writer.frames,
+        reader=services.model_reading.reader,
+        timeout=settings.models.timeout,
+        stopped=lambda: services.background.stopped,
+    )

@@ -11,12 +11,15 @@ from tidal_plugins.errors import InvalidInput
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import BaseModel
 
     from tidal_plugins.english.secrets import Secret
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.fact import Claim
     from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
+    from tidal_plugins.model.reader import ModelAnswer
     from tidal_plugins.model.recall import Coverage
+    from tidal_plugins.model.sink import SinkBatch, SinkIds
     from tidal_plugins.model.summary import Source, Statement
 
 Purpose = Literal["summary", "synthesis", "dossier", "message"]
@@ -123,6 +126,20 @@ class GraphExtractor(Protocol):
 
 
 @runtime_checkable
+class TurnReader(Protocol):
+    """Asks a model about turns: the agent's own model, or another one.
+
+    ``answer`` returns the model's answer to a prompt: a structure of ``schema``, or plain text if that is ``None``. It
+    raises ``NotImplementedError`` if the model has no structures. It may raise anything and may block: it is called in
+    the background, and the turns are read again later.
+
+    A reader may also have a flag ``ready``. While it is false nothing is asked, and the turns wait.
+    """
+
+    def answer(self, prompt: str, schema: type[BaseModel] | None) -> ModelAnswer: ...
+
+
+@runtime_checkable
 class Redactor(Protocol):
     """Finds the secrets of a text, before any of it is stored.
 
@@ -158,6 +175,29 @@ class GraphStore(Protocol):
     def entities(self, ids: Collection[str]) -> Mapping[str, Entity]: ...
 
     def relations(self, ids: Collection[str], believed_at: datetime) -> Mapping[str, Relation]: ...
+
+
+@runtime_checkable
+class GraphSink(Protocol):
+    """Another graph engine that ``memory.graph.mirror`` keeps like the graph of a memory.
+
+    ``name`` tells sinks apart: the store remembers under it what the sink has. It holds no password. With
+    ``with_texts`` the sink gets the texts of episodes; else it gets their citations alone.
+
+    ``apply`` returns when the engine has a batch for good, and raises any error if it has not. Applying a batch again,
+    whole or after a part of it, changes nothing more. ``held`` returns the ids of everything that the engine has of a
+    graph. Both are called by one thread at a time.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def with_texts(self) -> bool: ...
+
+    def apply(self, batch: SinkBatch) -> None: ...
+
+    def held(self, graph: str) -> SinkIds: ...
 
 
 @runtime_checkable

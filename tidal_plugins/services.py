@@ -13,6 +13,7 @@ from tidal_plugins.affect.default import check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
+from tidal_plugins.graph.reader.later import ModelLater
 from tidal_plugins.ingestion.associate import Coactivation
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.unindexed import Unindexed
@@ -78,6 +79,7 @@ class Services:
     background: Background
     supersessions: SupersessionFinder
     coactivation: Coactivation
+    model_reading: ModelLater
     plugs: Plugs
     path: str
     clock: Callable[[], datetime]
@@ -267,6 +269,7 @@ class Services:
         from tidal_plugins.graph.indexing.entries import GraphEntries
         from tidal_plugins.graph.indexing.indexer import GraphIndexer
         from tidal_plugins.graph.reading.episode import EpisodeReader
+        from tidal_plugins.graph.traffic.reader import TrafficReader
 
         settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
         return GraphIndexer(
@@ -283,6 +286,13 @@ class Services:
                 lambda: self.background.stopped,
                 message_entry_id,
                 frames,
+            ),
+            traffic=TrafficReader(
+                self.storage,
+                scope,
+                self.settings.compaction.file_tools,
+                self.settings.compaction.system_paths,
+                settings.max_assertions,
             ),
             entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
         )

@@ -143,6 +143,21 @@ class GraphSettings(Group):
     """Days in which the confidence of a relation falls by half if nothing confirms it."""
 
 
+class ReaderSettings(Group):
+    """A model that reads turns for the graph, beside the rules."""
+
+    turns: int = Field(6, gt=0, le=50)
+    """Turns that it reads at a time. Of two people's turns six in one call took 194 tokens each, alone 634, counted
+    as four characters a token: the instructions around them have 520."""
+    wait: float = Field(300.0, ge=0)
+    """Seconds that a turn waits for others before it is read without them."""
+    calls_per_day: int = Field(200, ge=0)
+    """Calls from one midnight of ``Settings.time_zone`` to the next, for the whole store: at six turns a call more
+    than 1,000 turns. What is left over is read the day after."""
+    tokens_per_day: int = Field(500_000, ge=0)
+    """The same in tokens of prompts and answers."""
+
+
 class SupersessionSettings(Group):
     """What later statements supersede."""
 
@@ -365,6 +380,7 @@ class Settings(Group):
     gate: GateSettings = Field(default_factory=GateSettings.model_construct)
     facts: FactSettings = Field(default_factory=FactSettings.model_construct)
     graph: GraphSettings = Field(default_factory=GraphSettings.model_construct)
+    reader: ReaderSettings = Field(default_factory=ReaderSettings.model_construct)
     supersession: SupersessionSettings = Field(default_factory=SupersessionSettings.model_construct)
     affect: AffectSettings = Field(default_factory=AffectSettings.model_construct)
     recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)

@@ -40,6 +40,8 @@ IMPORTS = {
     "classic": "from langchain_tidal import TidalConversationMemory",
     "cli": "from tidal_cli.main import app",
     "mcp": "import tidal_mcp.server, tidal_mcp.http",
+    "neo4j": "from tidal_graphs import Neo4jSink",
+    "ladybug": "from tidal_graphs import LadybugSink",
     "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 from benchmarks import story
+from benchmarks.filling import fill
 from benchmarks.locomo import ADVERSARIAL, Conversation, load
-from benchmarks.retrieval import fill, turns_of
+from benchmarks.retrieval_arms import turns_of
 from benchmarks.story_asking import SETTINGS
 from benchmarks.story_checks import folded
 from tidal_plugins import Affect, Embedder, TidalMemory

@@ -11,19 +11,25 @@ if typing.TYPE_CHECKING:
     from langchain_tidal.messages import to_exchange, turns, with_whisper
     from langchain_tidal.middleware import TidalMemoryMiddleware
     from langchain_tidal.models import ChatModelExtractor, ChatModelSummariser
+    from langchain_tidal.reading import ChatModelReader
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
     from langchain_tidal.signals import AnnotateMemory, RewardMemory, signal_tools
     from langchain_tidal.sizes import reserved
+    from langchain_tidal.stating import Relate, RememberFact, graph_tools
     from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchGraph, SearchMemory, memory_tools
 
 __all__ = [
     "AnnotateMemory",
     "ChatModelExtractor",
+    "ChatModelReader",
     "ChatModelSummariser",
+    "graph_tools",
     "history_tools",
     "memory_tools",
     "ReadEpisode",
+    "Relate",
+    "RememberFact",
     "reserved",
     "RewardMemory",
     "SaveMemory",
@@ -44,8 +50,11 @@ __all__ = [
 _LOADED_WHEN_USED = {
     "AnnotateMemory": "signals",
     "ChatModelExtractor": "models",
+    "ChatModelReader": "reading",
     "ChatModelSummariser": "models",
     "ReadEpisode": "tools",
+    "Relate": "stating",
+    "RememberFact": "stating",
     "RewardMemory": "signals",
     "SaveMemory": "tools",
     "SearchGraph": "tools",
@@ -55,6 +64,7 @@ _LOADED_WHEN_USED = {
     "TidalConversationMemory": "memory",
     "TidalMemoryMiddleware": "middleware",
     "TidalRetriever": "retriever",
+    "graph_tools": "stating",
     "history_tools": "history",
     "memory_tools": "tools",
     "reserved": "sizes",

@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langchain_tidal.messages import by_human, question, turns, with_structured_answer, with_whisper
+from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
 from tidal_plugins import Policy, TidalMemory
 from tidal_plugins.turns import Nested, session_config
@@ -49,6 +50,9 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     A run inside a tool of another run, such as a subagent's, is **nested**: its prompt is an agent's, not the user's.
     It is recorded as such in a thread of its own, ``"<thread>/<name of the agent>"``. ``nested="skip"`` records nothing
     of it, and ``nested="user"`` takes it for the user's own.
+
+    With a ``reader``, a model reads the recorded turns for the graph, beside the rules, in the background and several
+    at a time: ``"agent"`` is the agent's own model, or give a cheaper one. See ``memory.graph.read_with``.
     """
 
     state_schema = TidalAgentState
@@ -61,9 +65,11 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         policy: Policy | str | None = None,
         agent: str | None = None,
         nested: Nested = "apart",
+        reader: Reader | None = None,
     ) -> None:
         super().__init__()
         self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested)
+        self._reader = read_with(memory, reader)
 
     def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
         self._record(state)
@@ -96,6 +102,8 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
 
         The turn is that of the state: other middleware may shorten or add to this one request.
         """
+        if self._reader:
+            self._reader.use(request.model)
         history = _history(request.state)
         if not history:
             return request, None

@@ -76,14 +76,14 @@ class _Structured(Generic[T]):
     def __init__(self, model: BaseChatModel, schema: type[T]) -> None:
         self._model = model
         self._schema = schema
-        self._structured = _structured(model, schema)
+        self._structured = structured(model, schema)
 
     def __call__(self, asked: str) -> T | str:
         if self._structured:
             try:
                 return self._structure(self._structured.invoke(asked, QUIET))
             except Exception as error:
-                if not _knows_no_tools(error):
+                if not knows_no_tools(error):
                     raise
                 self._structured = None
         return _text(self._model.invoke(asked, QUIET))
@@ -97,7 +97,7 @@ class _Structured(Generic[T]):
         return parsed
 
 
-def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
+def structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
     """Return the model with structured output, or ``None`` if its class or its profile says that it has none."""
     profile = model.profile or {}
     if profile.get("tool_calling") is False and not profile.get("structured_output"):
@@ -113,13 +113,18 @@ def _text(message: BaseMessage) -> str:
     return message.text
 
 
+def is_cut_off(message: BaseMessage) -> bool:
+    """Return whether an answer ends where the model was not allowed any more tokens."""
+    return provider.cut_off(message.response_metadata)
+
+
 def _finished(message: BaseMessage) -> None:
     """Raise if the answer was cut off, since it may then end with half a sentence or half an id."""
-    if provider.cut_off(message.response_metadata):
+    if is_cut_off(message):
         raise OutputParserException("the model's answer was cut off; give it room for more tokens")
 
 
-def _knows_no_tools(error: Exception) -> bool:
+def knows_no_tools(error: Exception) -> bool:
     """Return whether a server refused because this model cannot call tools; its class may not know (Ollama, vLLM)."""
     said = str(error).lower()
     return "tool" in said and ("does not support" in said or "not supported" in said or "requires --enable" in said)

@@ -12,6 +12,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import get_runtime
 
 from langchain_tidal.messages import finished, turns, with_whisper
+from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Scope, TurnMemory, event, recalled
 from langgraph_tidal.state import PREPARED, compacted, messages_of, value
 from tidal_plugins import Policy, TidalMemory
@@ -96,10 +97,29 @@ class RecordNode(MemoryNode):
     A run inside a tool of another run, such as a subagent's, is **nested**: its prompt is an agent's, not the user's.
     It is recorded as such in a thread of its own, ``"<thread>/<name of the agent>"``. ``nested="skip"`` records nothing
     of it, and ``nested="user"`` takes it for the user's own.
+
+    With a ``reader``, a model reads the recorded turns for the graph, beside the rules, in the background and several
+    at a time. Give a chat model, or ``"agent"`` for the model that wrote the last answer: a node sees no model, so it
+    is made anew by the name and the provider that the answer bears, with the keys of the environment. If it cannot be
+    made, the turns wait. See ``memory.graph.read_with``.
     """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        scope: Scope | None = None,
+        input_messages_key: str = "messages",
+        nested: Nested = "apart",
+        reader: Reader | None = None,
+    ) -> None:
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, nested=nested)
+        self._reader = read_with(memory, reader, by_name=True)
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         history = turns(messages_of(state, self._key))
+        if self._reader and history:
+            self._reader.use_author(history[-1])
         self._turns.record(place, history, value(state, "recalled"))
         return {PREPARED: []} if history and finished(history[-1]) else {}
 

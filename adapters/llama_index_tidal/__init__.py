@@ -6,7 +6,7 @@ from llama_index_tidal.embedding import LlamaIndexEmbedder
 from llama_index_tidal.graph import TidalGraphRetriever
 from llama_index_tidal.history import history_tools
 from llama_index_tidal.memory import TidalChatMemory
-from llama_index_tidal.models import LLMExtractor, LLMSummariser
+from llama_index_tidal.models import LLMExtractor, LLMReader, LLMSummariser
 from llama_index_tidal.place import restore_with
 from llama_index_tidal.proactive import ProactiveEvent, speak_first
 from llama_index_tidal.property_graph import TidalPropertyGraphStore
@@ -18,6 +18,7 @@ __all__ = [
     "history_tools",
     "LlamaIndexEmbedder",
     "LLMExtractor",
+    "LLMReader",
     "LLMSummariser",
     "ProactiveEvent",
     "restore_with",

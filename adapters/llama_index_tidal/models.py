@@ -15,6 +15,7 @@ from tidal_plugins.compaction.provider import cut_off
 from tidal_plugins.errors import CompactionError, ExtractionError, InvalidInput, TidalError
 from tidal_plugins.graph.reading.prompt import MAX_CHARS, Found, extracted
 from tidal_plugins.model.graph import Extraction
+from tidal_plugins.model.reader import ModelAnswer
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
@@ -74,6 +75,28 @@ class LLMExtractor:
     def _ask(self, asked: str) -> Found | str:
         answer = _asked(self._llm, asked, Found, ExtractionError)
         return answer if isinstance(answer, str) else _merged(answer)
+
+
+class LLMReader:
+    """Reads turns for the graph with any LlamaIndex ``LLM``: ``memory.graph.read_with(LLMReader(llm))``.
+
+    A model that calls functions answers by calling one, others by lines of JSON.
+    """
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def answer(self, prompt: str, schema: type[BaseModel] | None) -> ModelAnswer:
+        """Return the model's answer. A token is taken for four characters: integrations count in ways of their own."""
+        if schema is None:
+            return ModelAnswer(self._llm.complete(prompt).text)
+        if not (isinstance(self._llm, FunctionCallingLLM) and self._llm.metadata.is_function_calling_model):
+            raise NotImplementedError("the model calls no functions")
+        found = _called(self._llm, prompt, schema, ExtractionError)
+        if isinstance(found, str):
+            return ModelAnswer(found)
+        answers = [each.model_dump() for each in found]
+        return ModelAnswer({name: [item for each in answers for item in each[name]] for name in schema.model_fields})
 
 
 def summariser_of(given: LLM | Summariser | None) -> Summariser | None:

@@ -17,8 +17,8 @@ from tidal_plugins.turns import REFUSALS, in_scope, tools
 
 
 class TidalToolSpec(BaseToolSpec):
-    """The tools ``search_memory``, ``search_graph``, ``read_episode`` and ``save_memory``, sync and async:
-    ``TidalToolSpec(memory).to_tool_list()``.
+    """The tools ``search_memory``, ``search_graph``, ``read_episode``, ``save_memory``, ``remember_fact`` and
+    ``relate``, sync and async: ``TidalToolSpec(memory).to_tool_list()``.
 
     What is found is fenced like a whisper. ``scope`` defaults to the memory's own.
     """
@@ -28,6 +28,8 @@ class TidalToolSpec(BaseToolSpec):
         ("search_graph", "asearch_graph"),
         ("read_episode", "aread_episode"),
         ("save_memory", "asave_memory"),
+        ("remember_fact", "aremember_fact"),
+        ("relate", "arelate"),
     ]
 
     def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
@@ -119,10 +121,65 @@ class TidalToolSpec(BaseToolSpec):
         """
         return tools.save(self._memory, text, kind=kind, tags=tags)
 
+    def remember_fact(self, subject: str, predicate: str, object: str, since: str | None = None) -> str:
+        """Write down one fact about somebody or something, such as user, lives_in, Porto.
+
+        It replaces an earlier value where there can be only one. Only what was said or found out, never a guess.
+
+        Args:
+            subject (str): Whom or what it is about, by name; «user» for the user.
+            predicate (str): A verb in snake_case, such as lives_in, works_at, uses, prefers.
+            object (str): The value: a place, a number, a version, a preference.
+            since (str): From when it is so, ISO 8601. Leave out for: from now on.
+        """
+        return tools.relate(self._memory, subject, predicate, object, since=tools.aware(_time("since", since)))
+
+    def relate(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        subject_type: str | None = None,
+        object_type: str | None = None,
+        negated: bool = False,
+        ended: bool = False,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> str:
+        """Write down how two people or things are related, such as Ana, manager_of, Ben; or are not, or no longer.
+
+        Only what was said or found out, never a guess.
+
+        Args:
+            subject (str): The name of a person or a thing; «user» for the user.
+            predicate (str): A verb in snake_case, such as manager_of, uses, depends_on.
+            object (str): The name of the other person or thing.
+            subject_type (str): What the subject is: person, file, service, organisation.
+            object_type (str): What the object is.
+            negated (bool): Whether this is not so.
+            ended (bool): Whether it was so and is over.
+            since (str): From when it is so, ISO 8601. Leave out for: from now on.
+            until (str): Until when it is so, ISO 8601.
+        """
+        return tools.relate(
+            self._memory,
+            subject,
+            predicate,
+            object,
+            subject_type=subject_type,
+            object_type=object_type,
+            negated=negated,
+            ended=ended,
+            since=tools.aware(_time("since", since)),
+            until=tools.aware(_time("until", until)),
+        )
+
     asearch_memory = in_thread(search_memory)
     asearch_graph = in_thread(search_graph)
     aread_episode = in_thread(read_episode)
     asave_memory = in_thread(save_memory)
+    aremember_fact = in_thread(remember_fact)
+    arelate = in_thread(relate)
 
 
 def _time(name: str, text: str | None) -> datetime | None:

@@ -19,7 +19,18 @@ from tidal_plugins import InvalidInput, NotFound, TidalMemory
 from tidal_plugins.model.fence import inert
 from tidal_plugins.shown import shown
 from tidal_plugins.turns import tools
-from tidal_plugins.turns.answers import TOOLS, Arguments, ForgetArguments, ReadTool, SaveArguments, checked
+from tidal_plugins.turns.answers import (
+    RELATE,
+    REMEMBER_FACT,
+    TOOLS,
+    Arguments,
+    FactArguments,
+    ForgetArguments,
+    ReadTool,
+    RelateArguments,
+    SaveArguments,
+    checked,
+)
 
 NAME = "tidal-memory"
 
@@ -45,6 +56,10 @@ FORGET = (
     "Remove memories for good, by their citations: every trace of their text goes, and nobody can bring it back. Only "
     "for what the user asks to be forgotten."
 )
+GRAPH_WRITES: Mapping[str, type[FactArguments] | type[RelateArguments]] = {
+    "remember_fact": FactArguments,
+    "relate": RelateArguments,
+}
 TOPIC = {"name": "topic", "description": "What it is about, in plain words.", "required": True}
 
 
@@ -113,6 +128,8 @@ class MemoryServer:
         listed = [_read_tool(tool) for tool in TOOLS]
         if self._writes and self._writes.admits("remember"):
             listed.append(_write_tool("remember", "Remember", REMEMBER, SaveArguments))
+            listed.append(_write_tool("remember_fact", "Remember a fact", REMEMBER_FACT, FactArguments))
+            listed.append(_write_tool("relate", "Relate", RELATE, RelateArguments))
         if self._writes and self._writes.admits("forget"):
             listed.append(_write_tool("forget", "Forget", FORGET, ForgetArguments, destructive=True))
         return listed
@@ -135,6 +152,8 @@ class MemoryServer:
         writes = self._writes
         if writes and name == "remember" and writes.admits("remember"):
             return lambda arguments: writes.remember(checked(SaveArguments, arguments))
+        if writes and name in GRAPH_WRITES and writes.admits("remember"):
+            return lambda arguments: writes.relate(checked(GRAPH_WRITES[name], arguments))
         if writes and name == "forget" and writes.admits("forget"):
             return lambda arguments: writes.forget(checked(ForgetArguments, arguments))
         return None

@@ -10,7 +10,7 @@ from tidal_plugins.model.entry import user_of
 from tidal_plugins.model.session import Action
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.turns import tools
-from tidal_plugins.turns.answers import ForgetArguments, SaveArguments
+from tidal_plugins.turns.answers import FactArguments, ForgetArguments, RelateArguments, SaveArguments
 
 AGENT = "mcp"
 """The agent that the server's sessions name."""
@@ -45,6 +45,13 @@ class Writes:
         self._current().permit("remember")
         saved = tools.remember(self._memory, asked.text, kind=asked.kind, tags=asked.tags)
         return tools.saved_as(saved), {"citation": saved.citation, "left": self._left()}
+
+    def relate(self, asked: FactArguments | RelateArguments) -> tuple[str, dict[str, Any]]:
+        """Write a fact or a relation into the graph; return a sentence, and its data. Raises ``PolicyViolation``."""
+        session = self._current()
+        session.permit("remember")
+        told = tools.relate(self._memory, **asked.model_dump(), thread=f"session {session.id}")
+        return told, {"left": self._left()}
 
     def forget(self, asked: ForgetArguments) -> tuple[str, dict[str, Any]]:
         """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""

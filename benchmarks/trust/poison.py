@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.embedders import CachedEmbedder
+from benchmarks.filling import exchanges_in, to_message
 from benchmarks.locomo import Conversation, load
-from benchmarks.retrieval import exchanges_in, to_message
 from benchmarks.trust.life import QUESTIONS, TURNS
 from tidal_plugins import Exchange, Message, Settings, TidalMemory, ToolCall
 from tidal_plugins.model.exchange import turn

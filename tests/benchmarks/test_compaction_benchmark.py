@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compaction, contexts, locomo, trajectories
-from benchmarks.compaction import Asked, Case, Compacted, Fact, Opener, Shown
+from benchmarks import compaction, compaction_cases, contexts, locomo, trajectories
+from benchmarks.compaction_arms import Compacted, Opener
+from benchmarks.compaction_cases import Asked, Case, Fact, Shown
 from benchmarks.trajectories import Run
 from tidal_plugins import ContextOverflow, HashingEmbedder, Message, ToolCall
 from tidal_plugins.compaction.turns import history
@@ -185,7 +186,7 @@ def test_a_conversation_becomes_a_history_of_user_and_assistant(tmp_path: Path) 
     value = talk(6)
     value["conversation"]["session_1"][1]["speaker"] = "Nora"  # two in a row
     (given,) = locomo.load(written(tmp_path / "talk.json", [value])).conversations
-    case = compaction.conversation(given)
+    case = compaction_cases.conversation(given)
     assert [message.role for message in case.messages] == ["user", "assistant", "user", "assistant"]
     assert case.messages[0].text.count("I decided") == 3
     assert [asked.query for asked in case.asked] == ["Where does bababa stay?"]  # the adversarial one is out
@@ -221,7 +222,7 @@ def test_joined_runs_are_one_session_of_several_turns(tmp_path: Path) -> None:
 
 
 def test_evidence_of_a_run_are_changes_requirements_and_errors(tmp_path: Path) -> None:
-    case = compaction.trajectory(trajectories.load(written(tmp_path / "runs.json", [openai_run(7)]))[0])
+    case = compaction_cases.trajectory(trajectories.load(written(tmp_path / "runs.json", [openai_run(7)]))[0])
     kinds = [fact.kind for fact in case.facts]
     assert kinds[:4] == ["requirement", "action", "error", "action"]  # neither what was looked up, nor thanks
     assert kinds[4:] == ["constraint"]  # what is counted apart
@@ -241,7 +242,7 @@ def test_what_is_no_trajectory_ends_in_one_line(tmp_path: Path, text: str) -> No
 def turns(count: int = 40) -> list[Message]:
     value = [Run("r", trajectories._messages(openai_run(n)["traj"], n)) for n in range(count // 8)]
     run = trajectories.joined(value, len(value))[0]
-    return list(compaction.trajectory(run).messages)
+    return list(compaction_cases.trajectory(run).messages)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +327,7 @@ def test_the_command_runs_by_its_path() -> None:
 
 
 def test_what_is_measured_for_speed_is_a_history_of_recorded_turns() -> None:
-    messages = compaction.work(100)
+    messages = compaction_cases.work(100)
     assert len(messages) == 100
     assert unpaired(messages) == []
     assert len(history(messages).turns) == 25

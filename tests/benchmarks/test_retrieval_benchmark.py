@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.locomo import ADVERSARIAL, Counts, Data, Question, load, pooled
 from benchmarks.metrics import METRICS, difference, ndcg, ranks_of, recall, reciprocal_rank, scores, summary
-from benchmarks.retrieval import Asked, Report, held_out
+from benchmarks.retrieval_outcomes import Asked, Report, held_out
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+import networkx
 import pytest
 
 from tests.cli import histories
@@ -82,3 +84,85 @@ def test_a_memory_that_was_never_finished_is_told_and_completed(tidal: Tidal, tm
     assert "tidal init" in ran.err
     assert tidal("init").code == 0
     assert tidal("stats").code == 0
+
+
+def told(tidal: Tidal, folder: Path) -> None:
+    """Let a memory hear of people and where they live."""
+    said = ["My sister Ada lives in Rome.", "I work at the Mill, and Ada owns a boat."]
+    lines = [json.dumps({"role": "user", "content": text}) for text in said]
+    (folder / "told.jsonl").write_text("\n".join(lines), "utf-8")
+    assert tidal("import", "told.jsonl", "--format", "jsonl").code == 0
+
+
+def test_a_graph_is_written_to_a_file_that_other_programs_read(tidal: Tidal, tmp_path: Path) -> None:
+    told(tidal, tmp_path)
+    assert tidal("export", "graph.graphml", "--graph").code == 0
+    edges: int = networkx.read_graphml(tmp_path / "graph.graphml").number_of_edges()
+    assert edges > 0
+    assert tidal("export", "graph.cypher", "--graph").code == 0
+    assert (tmp_path / "graph.cypher").read_text("utf-8").count("]->(") == edges
+    assert "--replace" in tidal("export", "graph.graphml", "--graph").err
+    assert tidal("export", "graph.graphml", "--graph", "--replace").code == 0
+    refused = tidal("export", "graph.txt", "--graph")
+    assert refused.code == 2
+    assert ".graphml" in refused.err
+
+
+def test_a_graph_engine_gets_what_changed(tidal: Tidal, tmp_path: Path) -> None:
+    pytest.importorskip("ladybug")
+    told(tidal, tmp_path)
+    first = tidal("export", "ladybug:graph.lbug", "--graph", "--json").data
+    assert first["entities"] > 0
+    assert first["sink"] == f"ladybug:{tmp_path / 'graph.lbug'}"
+    written = first["entities"] + first["episodes"] + first["relations"]
+    again = tidal("export", "ladybug:graph.lbug", "--graph", "--json").data
+    assert again == {**first, "entities": 0, "episodes": 0, "relations": 0, "unchanged": written}
+    assert tidal("export", "ladybug:graph.lbug", "--graph", "--full", "--json").data == first
+    assert f"{first['entities']:,} entities" in tidal("export", "ladybug:other.lbug", "--graph").out
+
+
+def test_a_file_of_an_engine_that_cannot_be_opened_is_told_in_a_sentence(tidal: Tidal, tmp_path: Path) -> None:
+    pytest.importorskip("ladybug")
+    told(tidal, tmp_path)
+    (tmp_path / "letter.lbug").write_text("Dear Ada")
+    for target in ("ladybug:nowhere/graph.lbug", "ladybug:letter.lbug", "ladybug:."):
+        refused = tidal("export", target, "--graph")
+        assert refused.code == 1
+        assert "cannot be opened" in refused.err
+
+
+def test_an_engine_without_graph_is_no_name_of_a_file(tidal: Tidal, tmp_path: Path) -> None:
+    told(tidal, tmp_path)
+    for words in (("ladybug:graph.lbug",), ("all.jsonl", "--full")):
+        refused = tidal("export", *words)
+        assert refused.code == 2
+        assert "--graph" in refused.err
+
+
+@pytest.mark.parametrize(
+    "uri", ["neo4j://ada:s3cret@host", "neo4j:ada:s3cret@host", "neo4j://ada:s3/cret@host", "bolt://ada:s3?cret@host"]
+)
+def test_a_password_in_an_address_is_refused_and_not_shown(tidal: Tidal, tmp_path: Path, uri: str) -> None:
+    pytest.importorskip("neo4j")
+    told(tidal, tmp_path)
+    refused = tidal("export", uri, "--graph")
+    assert refused.code == 2
+    assert "auth" in refused.err
+    assert "s3" not in refused.err
+
+
+@pytest.mark.parametrize("uri", ["neo4j://", "neo4j:host", "neo4j://[host", "bolt://host:many", "bolt://host:99999"])
+def test_an_address_without_a_host_is_refused(tidal: Tidal, tmp_path: Path, uri: str) -> None:
+    pytest.importorskip("neo4j")
+    told(tidal, tmp_path)
+    refused = tidal("export", uri, "--graph")
+    assert refused.code == 2
+    assert "neo4j://host:7687" in refused.err
+
+
+@pytest.mark.parametrize("uri", ["http://localhost", "neo4j:", "graphiti+ladybug:file"])
+def test_an_address_of_no_graph_engine_is_refused(tidal: Tidal, tmp_path: Path, uri: str) -> None:
+    told(tidal, tmp_path)
+    refused = tidal("export", uri, "--graph")
+    assert refused.code == 2
+    assert "neo4j://host:7687" in refused.err

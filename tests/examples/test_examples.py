@@ -227,3 +227,12 @@ def test_an_agent_speaks_first_and_says_it_once() -> None:
     assert "speaks" not in before + after
     assert "assistant: You wanted to pay Tom back by Thursday; that is tomorrow." in after
     assert "the message was answered, and rests on [ep:" in after
+
+
+@pytest.mark.slow
+def test_an_agents_own_model_reads_along_and_is_held_to_what_was_said() -> None:
+    done = run("reading_agent.py")
+    assert done.returncode == 0, done.stderr
+    assert "Ines works at the harbour office: «Ines is with the harbour office», read by the model" in done.stdout
+    assert "1 turn, 1 call, 2 statements kept, 1 refused" in done.stdout
+    assert done.stderr == ""

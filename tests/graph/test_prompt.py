@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidal_plugins import Extraction, ExtractionError
-from tidal_plugins.graph.reading.prompt import INVENTED, MAX_ANSWERED, Found, category, extracted, prompt, read
+from tidal_plugins.graph.reading.prompt import MAX_ANSWERED, Found, extracted, prompt, read
+from tidal_plugins.graph.reading.quotes import INVENTED, category
 
 TEXT = "The tests pass. `api.orders` depends on `InventoryItem`, as of today."
 RELATION = {

@@ -66,10 +66,10 @@ def test_history_has_one_line_for_each_time_that_something_was_true(learn, memor
     clock.advance(days=1)
     graph = learn("The deployment is running.")
     first, second = tell(graph, frames, "deployment", "history").splitlines()[2:-1]
-    assert "2026-03-02 09:00 to 2026-03-03 09:00: deployment has status blocked" in first
-    assert "2026-03-03 09:00 to now: deployment has status running" in second
+    assert "2026-03-02 09:00 to 2026-03-03 09:00: deployment is blocked" in first
+    assert "2026-03-03 09:00 to now: deployment is running" in second
     (then,) = tell(graph, frames, "deployment", "history", at=MONDAY + timedelta(hours=1)).splitlines()[2:-1]
-    assert "2026-03-02 09:00 to now: deployment has status blocked" in then
+    assert "2026-03-02 09:00 to now: deployment is blocked" in then
 
 
 def test_lines_are_bounded_in_length_and_number(learn, frames):

@@ -104,6 +104,7 @@ def test_any_mix_of_words_is_read_and_its_spans_are_its_own(words: list[str]) ->
     ("text", "expected"),
     [
         ("I prefer tea.", ["I prefers tea"]),
+        ("I'm a big fan of pottery.", ["I likes pottery"]),
         ("i prefer tea", ["i prefers tea"]),
         ("I no longer live in Rome.", ["I not lives_in Rome"]),
         ("Maria does not like tea.", ["Maria not likes tea"]),
@@ -129,7 +130,6 @@ def test_statements_are_read(text: str, expected: list[str]) -> None:
         "That must be amazing.",
         "The kids must be excited!",
         "Max must be having so much fun.",
-        "I'm a big fan of pottery.",
         "We should never have met.",
         "I never knew.",
         "Love is a battlefield.",

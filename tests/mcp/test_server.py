@@ -148,27 +148,32 @@ async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
 async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
     async with stdio(db, "--allow-writes") as talk:
         tools = await talk.tools()
-        assert tools.keys() == READING | {"remember", "forget"}
+        assert tools.keys() == READING | {"remember", "remember_fact", "relate", "forget"}
         assert tools["forget"]["annotations"]["destructiveHint"]
         saved = await talk.data("remember", text="The harbour office closes at noon on Fridays.")
         found = await talk.data("memory_search", query="When does the harbour office close?")
         assert found["results"][0]["citation"] == saved["citation"]
         assert (await talk.data("forget", ids=[saved["citation"]]))["removed"] == 1
         assert "NotFound" in await talk.refusal("forget", ids=["nonesuch"])
+        assert "left" in await talk.data("remember_fact", subject="user", predicate="lives_in", object="Porto")
+        assert "left" in await talk.data("relate", subject="Ana", predicate="sister_of", object="user", negated=True)
+        assert "predicate" in await talk.refusal("relate", subject="Ana", predicate="???", object="Ben")
     with TidalMemory(db, scope=SCOPE) as memory:
         [session] = memory.sessions.list()
         assert (session.agent, session.user, session.is_open) == ("mcp", "42", False)
-        assert [(one.type, one.accepted) for one in memory.sessions.audit(session.id)] == [
-            ("remember", True),
-            ("forget", True),
-        ]
+        audited = [(one.type, one.accepted) for one in memory.sessions.audit(session.id)]
+        assert audited[:2] == [("remember", True), ("forget", True)]
+        assert [type_ for type_, accepted in audited[2:] if accepted] == ["remember"] * (len(audited) - 2)
+        (home,) = memory.graph.relations(predicate="lives_in")
+        assert memory.graph.sentence(home) == "user lives in Porto"
+        assert home.threads == (f"session {session.id}",)
 
 
 async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
     with TidalMemory(db, scope=SCOPE) as memory:
         memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
     async with stdio(db, "--allow-writes", "--policy", "notes") as talk:
-        assert (await talk.tools()).keys() == READING | {"remember"}
+        assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate"}
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
         assert told.startswith("Not done. SignalCapReached: ")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tidal_plugins import Exchange, Message, Policy, TidalError, TidalMemory
+from tidal_plugins import Exchange, Message, Policy, SinkBatch, SinkIds, TidalError, TidalMemory
 from tidal_plugins.testing import NOON
 
 MOST = 1_000
@@ -38,6 +38,17 @@ class Endless:
         raise AssertionError("a gigabyte was asked for")
 
     __str__ = __repr__
+
+
+class Nothing:
+    """A sink that keeps nothing."""
+
+    name, with_texts = "nothing", True
+
+    def apply(self, batch: SinkBatch) -> None: ...
+
+    def held(self, graph: str) -> SinkIds:
+        return SinkIds()
 
 
 def nested(levels: int, kind: type) -> Any:
@@ -98,14 +109,19 @@ GOOD: Mapping[str, Any] = {
     "message": "none",
     "name": "planner",
     "note": "sweet pears",
+    "object": "Bergen",
     "parts": [],
     "path": "no/such/folder/copy.db",
     "policy": Policy(),
+    "predicate": "lives_in",
     "query": "ripe pears",
+    "reader": None,
     "relation": "none",
     "relations": [],
     "run": "none",
+    "sink": Nothing(),
     "source": "orchard.graphml",
+    "subject": "Ann",
     "text": "The pears are ripe in the orchard.",
     "time": NOON,
     "topic": "pears",

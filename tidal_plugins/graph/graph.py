@@ -8,6 +8,7 @@ from datetime import datetime
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph import proposals
+from tidal_plugins.graph.card import Card, card_of, newest_of
 from tidal_plugins.graph.formats import portable
 from tidal_plugins.graph.formats.loading import load, loaded_from
 from tidal_plugins.graph.formats.portable import Format
@@ -49,6 +50,23 @@ class KnowledgeGraph(GraphQueries):
         """
         super().__init__(storage, scope, clock, settings, episodes)
         self._embed = embed
+
+    @question
+    def card(self, name: str, *, type: str | None = None, reader: str | None = None) -> Card:
+        """Return all that is known of an entity in sentences: what is so, what was, and what is planned.
+
+        The parts have 12 notes each at most, what was learned last first. ``reader`` is the name of the person who
+        reads the card, such as the speaker of the turns: it says «you» of that person. Raises ``NotFound``.
+        """
+        now = self._clock()
+        with self._storage.snapshot():
+            graph = self._graph()
+            entity = self._find.entity(graph, name, type)
+            rows = self._storage.links(self._scope, WhereLinks(ends=graph.merged.members(entity.id), kinds=KINDS))
+            relations = graph.shown(newest_of(rows, now))
+            ends = {end for one in relations for end in (one.subject, one.object)}
+            names = {id_: node.name for id_, node in nodes(self._storage, self._scope, ends).items()}
+        return card_of(entity, relations, names, now, reader)
 
     # merging
 
@@ -131,6 +149,7 @@ class KnowledgeGraph(GraphQueries):
             mark_stale(self._storage, self._scope, now, entities=gone.entities, relations=gone.relations)
             return len(gone.entities) + len(gone.relations)
 
+    acard = in_thread(card)
     aproposals = in_thread(proposals)
     amerge = in_thread(merge)
     amerges = in_thread(merges)

@@ -13,6 +13,7 @@ from tidal_plugins.graph.records.relations import EVIDENCE, KINDS
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.entry import EPISODE, Scope, bare_id
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Entity, Evidence
 from tidal_plugins.model.link import Link
 from tidal_plugins.shown import shown, shown_scope
@@ -40,14 +41,21 @@ class Lookup:
         self._scope = scope
 
     def entity(self, graph: StoredGraph, name: str, type_: str | None = None) -> Entity:
-        """Return the entity of this name or id. A technical one comes first, then the one with the most episodes."""
+        """Return the entity of this name or id.
+
+        The one that is written so comes first (``order`` is not ``Order``), then a technical one, then the one with
+        the most episodes.
+        """
         found = graph.entities(self._ids(graph, name))
         chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
         if not chosen:
             raise NotFound(
                 f"no entity {shown(name)} in scope {shown_scope(self._scope)}; graph.search finds similar names"
             )
-        return max(chosen, key=lambda entity: (entity.category == "technical", len(entity.episodes), entity.id))
+        return max(
+            chosen,
+            key=lambda entity: (entity.name == name, entity.category == "technical", len(entity.episodes), entity.id),
+        )
 
     def root(self, graph: StoredGraph, name: str) -> str:
         """Return the id of the entity of this name or id."""
@@ -87,7 +95,7 @@ def quoted(spans: Iterable[Span], episodes: Episodes) -> list[Evidence]:
 def _evidence(span: Span, episode: Episode | None) -> Evidence:
     said, position = span.link.metadata, span.link.metadata["position"]
     there = episode is not None and position is not None and position < len(episode.messages)
-    said_there = episode.messages[position].text if episode and there else ""
+    said_there = _text(episode.messages[position], said.get("call")) if episode and there else ""
     return Evidence(
         episode=span.link.target,
         thread=said["thread"],
@@ -97,4 +105,12 @@ def _evidence(span: Span, episode: Episode | None) -> Evidence:
         quote=mask(said_there, secrets(said_there), span.start, span.end),
         at=said_at(span.link),
         confidence=span.confidence,
+        reader=said.get("reader", "rules"),
     )
+
+
+def _text(message: Message, call: int | None) -> str:
+    """Return the text of a message, or of the arguments of one of its calls."""
+    if call is None:
+        return message.text
+    return message.tool_calls[call].text if call < len(message.tool_calls) else ""

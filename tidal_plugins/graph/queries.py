@@ -14,7 +14,7 @@ from tidal_plugins.graph.records.entities import MENTIONED, last_seen_first, men
 from tidal_plugins.graph.records.names import sharing, stands_in
 from tidal_plugins.graph.records.relations import KINDS, evidence_of
 from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.graph.walks import View, connect, reach
+from tidal_plugins.graph.walks import View, affected, connect, reach
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import (
@@ -67,7 +67,8 @@ class GraphQueries:
     def entity(self, name: str, *, type: str | None = None) -> Entity:
         """Return an entity by its name or id, with all its episodes and threads.
 
-        If several have the name, a technical one comes first, then the one with the most episodes. ``type`` picks one.
+        If several have the name, the one that is written so comes first, then a technical one, then the one with the
+        most episodes. ``type`` picks one.
         """
         with self._storage.snapshot():
             return self._find.entity(self._graph(each=None), name, type)
@@ -244,12 +245,13 @@ class GraphQueries:
     ) -> list[Neighbour]:
         """Return the entities that a change of an entity would affect, because they depend on it, directly or not.
 
-        Each comes with the path of its dependence, starting at the changed entity; the nearest come first.
+        A change of a file or a class is one of what it contains. Each comes with the path of its dependence, starting
+        at the changed entity; the nearest come first.
         """
         each = check_int(limit, "limit", 0)
         with self._view(valid_at, believed_at, each, _words(predicates), inward=True) as (view, graph):
             depth = None if depth is None else check_int(depth, "depth", 0)
-            return reach(view, self._find.root(graph, id), depth, each)
+            return affected(view, self._find.root(graph, id), depth, each)
 
     @question
     def path(

@@ -7,7 +7,7 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.model.graph import Edge, Neighbour, Relation
@@ -48,6 +48,36 @@ def reach(view: View, origin: str, depth: int | None, limit: int) -> list[Neighb
         frontier = _round(view, frontier, steps, limit + 1 - len(steps))
         rounds += 1
     return _neighbours(view, steps, [id_ for id_ in steps if id_ != origin])
+
+
+def affected(view: View, origin: str, depth: int | None, limit: int) -> list[Neighbour]:
+    """Return at most ``limit`` entities that depend on one, or on what it contains, within ``depth`` relations.
+
+    Its own parts are no dependents. The parts of a dependent are: a class that extends a changed one is a changed one.
+    """
+    steps: Steps = {origin: None}
+    own = _parts(view, [origin], steps, limit, whole=True)
+    if own:
+        own = [*own, *_parts(view, own, steps, limit, whole=True)]  # a file, its classes, their methods
+    frontier, rounds = [origin, *own], 0
+    while frontier and (depth is None or rounds < depth) and len(steps) - len(own) <= limit:
+        frontier = _round(view, frontier, steps, limit + 1 - len(steps) + len(own))
+        frontier = [*frontier, *_parts(view, frontier, steps, limit + 1 - len(steps) + len(own))]
+        rounds += 1
+    found = _neighbours(view, steps, [id_ for id_ in steps if id_ != origin and id_ not in own][:limit])
+    return sorted(found, key=lambda each: each.distance)
+
+
+def _parts(view: View, frontier: Sequence[str], steps: Steps, room: int, *, whole: bool = False) -> list[str]:
+    """Add to ``steps`` what these entities contain, with ``whole`` also what is defined in them, and return its ids."""
+    inside = replace(view, predicates=["contains"], inward=False)
+    edges = [edge for edge in inside.edges(frontier) if edge.forward] if frontier else []
+    if whole and frontier:
+        edges += replace(view, predicates=["defined_in"]).edges(frontier)
+    found = {edge.other: edge for edge in edges if edge.other not in steps}
+    found = dict(list(found.items())[: max(0, room)])
+    steps.update(found)
+    return list(found)
 
 
 def connect(view: View, a: str, b: str, depth: int) -> list[Relation] | None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
+
 from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Extracted, Pending
-from tidal_plugins.model.graph import Applied
+from tidal_plugins.model.graph import Applied, Relation
+from tidal_plugins.model.sink import Mirrored
+from tidal_plugins.protocols import GraphSink, TurnReader, check_protocol
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
+from tidal_plugins.storage.open import check_writable
+from tidal_plugins.validation import MAX_LABEL, check_flag, clean
 
 
 class Graph(KnowledgeGraph):
@@ -26,10 +34,85 @@ class Graph(KnowledgeGraph):
         """Read the episodes that wait to be read, at most ``limit``, and return what was found in them.
 
         When it returns, everything recorded before is in the graph, except episodes that could not be read; ``failed``
-        tries those again at once.
+        tries those again at once. The model of ``read_with`` reads them next, as far as today's budget goes.
         """
-        most = None if limit is None else checked_limit(limit)
-        return self._services.graph_indexer(self._scope).run(limit=most, failed=failed)
+        most, services = None if limit is None else checked_limit(limit), self._services
+        found = services.graph_indexer(self._scope).run(limit=most, failed=failed)
+        return found + services.model_reading.indexer(self._scope).run(limit=most, failed=failed)
+
+    def read_with(self, reader: TurnReader | None) -> None:
+        """Have a model read the turns that are recorded from now on, beside the rules; ``None`` for no longer.
+
+        It reads in the background, several turns at a time, as ``Settings.reader`` allows, for every scope of this open
+        store. Each statement must quote its message. The adapters' ``reader=`` calls this. What an earlier process left
+        unread is read, too. ``memory.stats().reader`` has the cost. Raises ``InvalidInput``.
+        """
+        services = self._services
+        services.model_reading.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
+        services.writer.later.resume(self._scope)
+
+    def relate(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        subject_type: str | None = None,
+        object_type: str | None = None,
+        negated: bool = False,
+        ended: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        turn: str | None = None,
+        thread: str | None = None,
+    ) -> Relation:
+        """State a relation for an agent, and return it: ``relate("Ana", "works_at", "the mint")``.
+
+        It is evidence by the agent, in the ``turn`` (an episode's id) if that is given, and confirms or ends what
+        others said as anything that was read does. «user» is the user. Recall finds it at once. Secrets are replaced.
+        Forgetting the turn, or ``forget_source("agent")`` for what was stated outside turns, takes it back.
+
+        Args:
+            subject: a person or a thing by name.
+            predicate: a verb in snake_case, such as ``lives_in``.
+            object: another person or thing, or a value.
+            subject_type: what the subject is, such as ``person``. Default: what an entity of its name is.
+            object_type: the same of the object.
+            negated: whether this is not so.
+            ended: whether it was so and is over, since ``until`` or now.
+            since: from when it is true. Default: now.
+            until: until when it is true.
+            turn: the episode in which the agent stated it, which may still be to be recorded.
+            thread: the conversation of the turn.
+
+        Raises ``InvalidInput``.
+        """
+        from tidal_plugins.graph.stating import AgentStatement, state
+
+        services, scope, now = self._services, self._scope, self._clock()
+        named = {"subject": subject, "predicate": predicate, "object": object}
+        labels = [clean(text, max_chars=MAX_LABEL, name=name) for name, text in named.items()]
+        one, verb, other = map(services.writer.redaction.text, labels)
+        said = AgentStatement(
+            one,
+            verb,
+            other,
+            subject_type=subject_type,
+            object_type=object_type,
+            negated=negated,
+            ended=ended,
+            since=since,
+            until=until,
+            turn=turn,
+            thread=thread,
+        )
+        with services.storage.transaction():
+            id_ = state(services.storage, scope, said, services.settings.graph, now)
+            services.writer.later.note(scope, now)
+        with services.background.step():
+            services.graph_indexer(scope).entries.update(now)
+        services.writer.later.settle(scope)
+        return self.relation(id_)
 
     def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:
         """Load a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
@@ -42,10 +125,38 @@ class Graph(KnowledgeGraph):
             text, source = redact(text), redact(source)
         return super().load(text, format, source=source)
 
+    def mirror(self, sink: GraphSink, *, full: bool = False) -> Mirrored:
+        """Make a graph engine have this graph as it is now, and return what was written and removed.
+
+        The engine says which ids it has, and the store remembers in which state. So only what changed is written, and
+        what was forgotten, merged or withdrawn here is removed there. It is safe to interrupt: a later call goes on.
+        ``full`` writes everything again; use it after either side was restored from a backup.
+
+        Raises ``GraphSinkError`` if the engine fails, ``Conflict`` if another process began to mirror to the same sink
+        meanwhile, ``ReadOnly``, and ``InvalidInput`` for what is no sink.
+        """
+        from tidal_plugins.graph.sinks.mirroring import mirror
+
+        if check_protocol(sink, GraphSink, "a sink has a name, with_texts, and methods apply and held") is None:
+            raise InvalidInput("give a sink, such as tidal_graphs.Neo4jSink")
+        clean(sink.name, max_chars=MAX_LABEL, name="the name of a sink")
+        check_flag(full, "full")
+        storage, episodes = self._services.storage, self._services.episodes(self._scope)
+        check_writable(storage)
+        return mirror(storage, self._scope, sink, episodes, self._services.now(), full=full)
+
     def pending(self) -> list[Pending]:
-        """List the episodes that are still to be read, with the last error of each."""
-        return self._services.graph_indexer(self._scope).queue.pending()
+        """List the episodes that are still to be read, with the last error of each.
+
+        Those that wait for the model of ``read_with`` come last.
+        """
+        by_rules = self._services.graph_indexer(self._scope).queue.pending()
+        by_model = self._services.model_reading.indexer(self._scope).queue.pending()
+        return [*by_rules, *(replace(pending, model=True) for pending in by_model)]
 
     aindex_pending = in_thread(index_pending)
+    amirror = in_thread(mirror)
+    arelate = in_thread(relate)
     aload = in_thread(load)  # type: ignore[arg-type]  # a method of this class
     apending = in_thread(pending)
+    aread_with = in_thread(read_with)

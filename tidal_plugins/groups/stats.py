@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidal_plugins.graph.indexing import queue as graph_queue
+from tidal_plugins.graph.reader.budget import READER_QUEUE, Budget
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.stats import Stats
@@ -18,9 +19,10 @@ def stats(services: Services, scope: Scope) -> Stats:
     storage = services.storage
     with within_deadline(storage), storage.snapshot():
         entries = sum(volume.entries for volume in storage.statistics(scope).volumes.values())
-        waiting = count_keys(storage, scope, [graph_queue.QUEUE, finder.QUEUE])
+        waiting = count_keys(storage, scope, [graph_queue.QUEUE, finder.QUEUE, READER_QUEUE])
         unscrubbed = bool(read_meta(storage, UNSCRUBBED))
         figures = measures(storage)
+        used = Budget(storage, scope, services.settings.reader, services.settings.zone).usage(services.now())
     left = figures.file_bytes + figures.log_bytes if unscrubbed else 0
     return Stats(
         entries=entries,
@@ -31,4 +33,5 @@ def stats(services: Services, scope: Scope) -> Stats:
         slow=figures.slow,
         timeouts=figures.timeouts,
         log_lost=figures.log_lost,
+        reader=used,
     )

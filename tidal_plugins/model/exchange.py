@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -20,6 +20,23 @@ class ToolCall:
     id: str | None = None
     result: str | None = None
     error: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return the texts of the arguments, one below another, verbatim."""
+        return "\n".join(texts_in(self.arguments))
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every text in an argument of a tool, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from texts_in(item)
+    elif isinstance(value, list | tuple | set):
+        for item in value:
+            yield from texts_in(item)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 
@@ -16,6 +16,7 @@ class Pending:
         attempts: how often reading it has failed.
         error: the error of the last attempt.
         next_at: when it is tried again; ``None`` if it waits until somebody asks.
+        model: whether it waits for the model that reads beside the rules.
     """
 
     episode: str
@@ -23,6 +24,7 @@ class Pending:
     attempts: int = 0
     error: str | None = None
     next_at: datetime | None = None
+    model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,7 @@ class Extracted:
     assertions: int = 0
     dropped: int = 0
     facts: int = 0
+
+    def __add__(self, other: Extracted) -> Extracted:
+        names = [field.name for field in fields(self)]
+        return Extracted(**{name: getattr(self, name) + getattr(other, name) for name in names})

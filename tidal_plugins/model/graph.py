@@ -10,42 +10,34 @@ from tidal_plugins.patterns import lazy_re
 
 Category = Literal["technical", "contextual", "behavioural"]
 
+Reader = Literal["rules", "model", "agent"]
+"""Who read a relation: the rules or the extractor in their place, a model that reads beside them, or an agent that
+stated it with a tool."""
+
 PREDICATES = frozenset(
-    {
-        "is",
-        "depends_on",
-        "calls",
-        "imports",
-        "contains",
-        "defined_in",
-        "causes",
-        "fixed_by",
-        "prefers",
-        "prefers_over",
-        "likes",
-        "dislikes",
-        "uses",
-        "decided",
-        "chose",
-        "must",
-        "always",
-        "never",
-        "lives_in",
-        "works_at",
-        "has_version",
-        "located_in",
-        "has_status",
-        "configured_as",
-        "raises",
-    }
+    (
+        "is depends_on calls imports contains defined_in extends tests passes fails causes fixed_by has_version "
+        "configured_as raises has_status located_in uses prefers prefers_over likes dislikes decided chose must "
+        "always never lives_in from_place works_at works_as responsible_for on_call member_of studies owns has_pet "
+        "created costs attends visited plays plans wants promised appointment deadline allergic_to has_condition "
+        "takes diet age_is partner_of friend_of neighbour_of colleague_of manager_of flatmate_of landlord_of "
+        "mentor_of teacher_of coach_of sister_of brother_of mother_of father_of daughter_of son_of child_of "
+        "grandchild_of wife_of husband_of girlfriend_of boyfriend_of widow_of twin_of grandmother_of grandfather_of "
+        "aunt_of uncle_of cousin_of niece_of nephew_of godmother_of godfather_of stepmother_of stepfather_of "
+        "stepson_of stepdaughter_of brother_in_law_of sister_in_law_of relative_of"
+    ).split()
 )
 """The predicates that the rules read; a model may say others, in snake case."""
 
 WORD = lazy_re(r"[a-z][a-z0-9_]{0,63}")
 """Form of a type of entities and of a predicate."""
 
-DEPENDENCIES = ("depends_on", "calls", "imports", "uses")
+DEPENDENCIES = ("depends_on", "calls", "imports", "uses", "extends", "tests")
 """The predicates whose subject a change of the object affects."""
+
+
+STRUCTURE = frozenset(["defined_in", "contains", "imports", "calls", "extends", "tests"])
+"""The predicates that say how code is built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +45,7 @@ class Mention:
     """An entity named in a text, at ``text[start:end]``.
 
     Attributes:
-        name: the name as it stands in the text.
+        name: the name as it stands in the text; a person called «I» or «you» need not be named there.
         type: a word such as file, function, class, module, package, variable, url, config, error, person, preference,
             decision, rule, concept, place or date.
         category: technical, contextual or behavioural.
@@ -72,7 +64,8 @@ class Mention:
 class Assertion:
     """A text's assertion about two entities: ``text[start:end]`` supports it, ``confidence`` lies in (0, 1].
 
-    ``valid_from`` and ``valid_until`` say when it is true, as far as the text says so.
+    ``valid_from`` and ``valid_until`` say when it is true, as far as the text says so. What is ``ended`` was true until
+    it was said, or until the day that the sentence names: «I used to live in Rome», «my last day at the mill».
     """
 
     subject: Mention
@@ -84,6 +77,7 @@ class Assertion:
     negated: bool = False
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +90,18 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The extraction from one message of an episode: ``episode.messages[position]``, whose entry is ``entry``."""
+    """The extraction from one message of an episode: ``episode.messages[position]``, whose entry is ``entry``.
+
+    With a ``call`` its spans are those of :attr:`ToolCall.text` of that call of the message. ``parsed`` says that names
+    were made by a parser, and need not stand in their spans as they are. ``reader`` says who read.
+    """
 
     position: int
     entry: str | None
     extraction: Extraction
+    call: int | None = None
+    parsed: bool = False
+    reader: Reader = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Evidence:
     """A place where something was learned: characters ``start`` to ``end`` of a message of an episode.
 
     ``quote`` are its words, verbatim, and ``entry`` is the message's entry. Evidence from another graph has that
-    graph's name for an episode, and no quote.
+    graph's name for an episode, and no quote. ``reader`` is who read it. What an agent stated with a tool has no quote.
     """
 
     episode: str
@@ -119,6 +120,7 @@ class Evidence:
     quote: str
     at: datetime
     confidence: float
+    reader: Reader = "rules"
 
     @property
     def citation(self) -> str:

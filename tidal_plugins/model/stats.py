@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from tidal_plugins.model.reader import ReaderUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Stats:
         timeouts: questions and channels of a recall that took longer than the whole deadline.
         log_lost: whether the file was once opened without its log, which held the last writes of a process that had
             ended without closing. ``check(repair=True)`` reports it for the last time.
+        reader: the work and the cost of the model that reads turns for the graph.
     """
 
     entries: int
@@ -31,3 +34,4 @@ class Stats:
     slow: int
     timeouts: int
     log_lost: bool = False
+    reader: ReaderUsage = field(default_factory=ReaderUsage)

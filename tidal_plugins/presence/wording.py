@@ -13,7 +13,7 @@ from tidal_plugins.dossiers.points import Point
 from tidal_plugins.dossiers.unfinished import Unfinished
 from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 from tidal_plugins.english.excerpt import shortened
-from tidal_plugins.english.second_person import to_second_person
+from tidal_plugins.english.reported import to_second_person
 from tidal_plugins.english.secrets import masked
 from tidal_plugins.english.sentences import plain
 from tidal_plugins.english.tasks import INTENTION

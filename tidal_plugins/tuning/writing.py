@@ -88,6 +88,9 @@ class GraphTuning(GraphSettings):
         "has_version",
         "located_in",
         "prefers_over",
+        "age_is",
+        "appointment",
+        "deadline",
     )
     """Predicates that give a subject one object at a time: a new one closes the one before. Of ``is`` only what
     excludes each other does, as «up» and «down»; a name may be ``defined_in`` two files, and be called from many."""

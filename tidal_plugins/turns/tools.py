@@ -8,6 +8,8 @@ from typing import Any
 from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.fence import inert
+from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.session import Session
@@ -78,6 +80,20 @@ def remember(memory: TidalMemory, text: str, **fields: Any) -> Entry:
 def saved_as(entry: Entry) -> str:
     """Return a sentence with the citation of a note."""
     return f"Saved as [{entry.citation}]."
+
+
+def relate(memory: TidalMemory, subject: str, predicate: str, object: str, **fields: Any) -> str:
+    """State a relation of the model's, and return a sentence with what it ended. ``fields`` are those of
+    ``graph.relate``."""
+    graph = memory.graph
+    made: Relation = graph.relate(subject, predicate, object, **fields)
+    known = [one for one in graph.timeline(made.subject) if one.predicate == made.predicate and one.id != made.id]
+    over = [one for one in known if one.superseded_at is None and one.valid_until == made.valid_from]
+    told = f"Kept: {inert(graph.sentence(made))}."
+    if not over:
+        return told
+    when = "Until then" if made.valid_from and made.valid_from > memory.now() else "No longer"
+    return f"{told} {when}: {'; '.join(inert(graph.sentence(one)) for one in over)}."
 
 
 def aware(time: datetime | None) -> datetime | None:

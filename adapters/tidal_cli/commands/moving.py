@@ -9,7 +9,8 @@ import typer
 
 from tidal_cli.command import command
 from tidal_cli.commands.keeping import size
-from tidal_cli.errors import replacing
+from tidal_cli.errors import Exit, Failed, replacing
+from tidal_cli.graphs import graph_file, is_engine, mirrored
 from tidal_cli.session import Run, counted
 
 
@@ -21,16 +22,31 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     run: Run,
-    path: Annotated[Path, typer.Argument(help="The file to write: JSON lines, compressed if it ends with .gz.")],
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The file to write: JSON lines, compressed if it ends with .gz. With --graph a .graphml, .jsonld or "
+            ".cypher file, or a graph engine: neo4j://host:7687, ladybug:FILE, graphiti+neo4j://host:7687."
+        ),
+    ],
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that is there.")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="Write the graph of the scope alone.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Write all of it again to a graph engine.")] = False,
 ) -> None:
-    """Write the whole memory to one file.
+    """Write the whole memory to one file, or its graph to a file or a graph engine.
 
-    It has all scopes, ids, vectors and tombstones, in clear. The same memory gives the same bytes.
+    The file has all scopes, ids, vectors and tombstones, in clear. The same memory gives the same bytes. A graph engine
+    gets what changed since the last time, and loses what was forgotten; user and password are in NEO4J_USERNAME and
+    NEO4J_PASSWORD, the database in NEO4J_DATABASE.
     """
-    with run.memory() as memory, replacing(path):
+    if graph:
+        mirrored(run, path, full=full) if is_engine(path) else graph_file(run, Path(path), replace=replace)
+        return
+    if full or "://" in path or path.startswith(("ladybug:", "graphiti+")):
+        raise Failed("a graph engine gets the graph: give --graph, and --full with its address", Exit.USAGE)
+    with run.memory() as memory, replacing(Path(path)):
         lines = memory.export(path, replace=replace)
-    bytes_ = path.stat().st_size
+    bytes_ = Path(path).stat().st_size
     run.show({"path": path, "lines": lines, "bytes": bytes_}, f"{path}: {counted(lines, 'line')}, {size(bytes_)}")
 
 

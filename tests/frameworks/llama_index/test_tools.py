@@ -10,7 +10,14 @@ def tools(reminded):
 
 
 def test_the_model_is_told_what_they_do_and_take(tools):
-    assert sorted(tools) == ["read_episode", "save_memory", "search_graph", "search_memory"]
+    assert sorted(tools) == [
+        "read_episode",
+        "relate",
+        "remember_fact",
+        "save_memory",
+        "search_graph",
+        "search_memory",
+    ]
     search, save = (tools[name].metadata.to_openai_tool()["function"] for name in ("search_memory", "save_memory"))
     assert search["parameters"]["required"] == ["query"]
     assert sorted(search["parameters"]["properties"]) == [

@@ -1,1 +1,1 @@
-"""The files that an agent worked on: followed through its tool calls, and shown again after a compaction."""
+"""The files that an agent worked on, shown again after a compaction."""

@@ -13,12 +13,12 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from tidal_plugins.actions.files.content import Content
+from tidal_plugins.actions.files.replay import Replay
+from tidal_plugins.actions.files.tracked import Said, Tracked
 from tidal_plugins.actions.paths import names, relative
 from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
-from tidal_plugins.compaction.files.content import Content
 from tidal_plugins.compaction.files.render import changed_header, fitted, header
-from tidal_plugins.compaction.files.replay import Replay
-from tidal_plugins.compaction.files.tracked import Said, Tracked
 from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.patterns import lazy_re

@@ -63,8 +63,8 @@ def _fill(element: Xml.Element, kind: str, row: Mapping[str, Any]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text without the control characters that XML cannot hold."""
-    return "".join(character for character in text if character >= " " or character in "\t\n\r")
+    """Return a text without the control characters and the two that are none, which XML cannot hold."""
+    return "".join(one for one in text if (one >= " " and one not in "\ufffe\uffff") or one in "\t\n\r")
 
 
 def _read(element: Xml.Element, names: Mapping[str | None, str | None]) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidal_plugins.graph.indexing.checking import Supported, supported
+from tidal_plugins.graph.indexing.paths import renamed, renamed_ends
 from tidal_plugins.graph.records.entities import Named, Place
 from tidal_plugins.graph.records.names import entity_id
 from tidal_plugins.graph.records.relations import Triple
@@ -19,11 +20,15 @@ Said = tuple[Triple, Assertion]
 
 @dataclass(frozen=True, slots=True)
 class MessagePart:
-    """A part of the mentions and assertions of one message; all mentions come before the assertions."""
+    """A part of the mentions and assertions of one message; all mentions come before the assertions.
+
+    Of what is ``parsed`` from code recall gets entries for a few relations only.
+    """
 
     place: Place
     named: Sequence[Named] = ()
     said: Sequence[Said] = ()
+    parsed: bool = False
 
     def __len__(self) -> int:
         return len(self.named) + len(self.said)
@@ -40,14 +45,22 @@ class WriteBatch:
 
 
 def to_batches(
-    scope: Scope, episode: Episode, readings: Sequence[Reading], settings: GraphTuning
+    scope: Scope, episode: Episode, readings: Sequence[Reading], settings: GraphTuning, paths: dict[str, str]
 ) -> tuple[list[WriteBatch], int]:
     """Return the readings of an episode as batches of at most ``settings.slice`` things, to be written in order.
 
-    The second value counts the mentions and assertions that the texts do not support. Raises ``InvalidInput`` for a
-    reading that is no extraction.
+    Files go by their whole paths in ``paths``. The second value counts the mentions and assertions that the texts do
+    not support. Raises ``InvalidInput`` for a reading that is no extraction.
     """
     checked = [supported(episode, reading, settings) for reading in readings]
+    checked = (
+        [
+            replace(one, mentions=renamed(one.mentions, paths), assertions=renamed_ends(one.assertions, paths))
+            for one in checked
+        ]
+        if paths
+        else checked
+    )
     batches: list[WriteBatch] = []
     for found in checked:
         for part in _parts(scope, found, settings.slice):
@@ -76,8 +89,9 @@ def _parts(scope: Scope, found: Supported, size: int) -> Iterator[MessagePart]:
     said = [(Triple(identify(a.subject), a.predicate, identify(a.object), a.negated), a) for a in found.assertions]
     items = list(named.values())
     place = found.place
-    yield from (MessagePart(place, named=items[start : start + size]) for start in range(0, len(items), size))
-    yield from (MessagePart(place, said=said[start : start + size]) for start in range(0, len(said), size))
+    parsed, starts = found.parsed, (range(0, len(items), size), range(0, len(said), size))
+    yield from (MessagePart(place, named=items[start : start + size], parsed=parsed) for start in starts[0])
+    yield from (MessagePart(place, said=said[start : start + size], parsed=parsed) for start in starts[1])
 
 
 def _all(mentions: Iterable[Mention], assertions: Iterable[Assertion]) -> Iterator[Mention]:

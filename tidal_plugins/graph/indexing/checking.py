@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
 from typing import get_args
 
+from tidal_plugins.english.relative_dates import named_days
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.records.entities import Place
-from tidal_plugins.graph.records.names import bare, is_speaker, spoken, stands_in
+from tidal_plugins.graph.records.names import bare, is_in_talk, is_speaker, spoken, stands_in
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
@@ -16,7 +19,17 @@ from tidal_plugins.model.graph import WORD, Assertion, Category, Extraction, Men
 from tidal_plugins.shown import shown
 from tidal_plugins.tuning import GraphTuning
 
+DAY = timedelta(days=1)
+
 CATEGORIES = frozenset(get_args(Category))
+
+OF_PEOPLE = frozenset(
+    (
+        "likes dislikes prefers wants plans owns has_pet lives_in from_place works_at works_as studies attends "
+        "visited plays takes diet age_is has_condition allergic_to appointment"
+    ).split()
+)
+"""Predicates of what only people are, have, like and mean to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,7 @@ class Supported:
     mentions: Sequence[Mention]
     assertions: Sequence[Assertion]
     dropped: int
+    parsed: bool = False
 
 
 def supported(episode: Episode, reading: Reading, settings: GraphTuning) -> Supported:
@@ -45,45 +59,102 @@ def supported(episode: Episode, reading: Reading, settings: GraphTuning) -> Supp
         thread=episode.thread,
         speaker=speaker,
         at=message.at or episode.occurred_at,
+        call=reading.call,
+        reader=reading.reader,
     )
-    given_mentions = [_mention(m, message, speaker, settings) for m in found.mentions[: settings.max_mentions]]
-    given_assertions = [_assertion(a, message, speaker, settings) for a in found.assertions[: settings.max_assertions]]
+    said = _Said(
+        _text(message, reading),
+        speaker,
+        _addressed(episode, reading.position, speaker),
+        place.at,
+        settings,
+        reading.parsed,
+    )
+    given_mentions = [_mention(mention, said) for mention in found.mentions[: settings.max_mentions]]
+    given_assertions = [_assertion(assertion, said) for assertion in found.assertions[: settings.max_assertions]]
     mentions = [mention for mention in given_mentions if mention is not None]
     assertions = [assertion for assertion in given_assertions if assertion is not None]
     dropped = len(found.mentions) + len(found.assertions) - len(mentions) - len(assertions)
-    return Supported(place, mentions, assertions, dropped)
+    return Supported(place, mentions, assertions, dropped, reading.parsed)
 
 
-def _mention(mention: object, message: Message, speaker: str, settings: GraphTuning) -> Mention | None:
+def _text(message: Message, reading: Reading) -> str:
+    """Return the text that the spans of a reading are those of."""
+    if reading.call is None:
+        return message.text
+    return message.tool_calls[reading.call].text if 0 <= reading.call < len(message.tool_calls) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A text with its ``speaker``, the one ``addressed`` by it, if that is known, and its time."""
+
+    text: str
+    speaker: str
+    addressed: str | None
+    at: datetime
+    settings: GraphTuning
+    parsed: bool
+
+
+def _addressed(episode: Episode, position: int, speaker: str) -> str | None:
+    """Return who is spoken to in a message: the other person or role of the episode who spoke last before it."""
+    before = reversed(episode.messages[:position])
+    others = (message.speaker or message.role for message in before if message.role in ("user", "assistant"))
+    return next((other for other in others if other != speaker), None)
+
+
+def _mention(mention: object, said: _Said) -> Mention | None:
     """Return a mention under its entity's name, or ``None`` if its span does not support it."""
-    if not isinstance(mention, Mention) or not _spans(mention.start, mention.end, message.text):
+    text, settings = said.text, said.settings
+    if not isinstance(mention, Mention) or not _spans(mention.start, mention.end, text):
         return None
     if not isinstance(mention.name, str) or not bare(mention.name) or len(mention.name) > settings.max_name:
         return None
     if not isinstance(mention.type, str) or not WORD.fullmatch(mention.type) or mention.category not in CATEGORIES:
         return None
-    if not is_speaker(mention) and not stands_in(mention.name, message.text[mention.start : mention.end]):
+    if said.parsed:
+        return mention
+    if not is_in_talk(mention) and not stands_in(mention.name, text[mention.start : mention.end]):
         return None
-    return replace(mention, name=spoken(mention, speaker))
+    name = spoken(mention, said.speaker, said.addressed)
+    return replace(mention, name=name) if name else None
 
 
-def _assertion(said: object, message: Message, speaker: str, settings: GraphTuning) -> Assertion | None:
+def _assertion(assertion: object, said: _Said) -> Assertion | None:
     """Return an assertion with its entities' names, or ``None`` if the text does not support it or its times are
     not in order."""
-    if not isinstance(said, Assertion) or not _spans(said.start, said.end, message.text):
+    if not isinstance(assertion, Assertion) or not _spans(assertion.start, assertion.end, said.text):
         return None
-    subject, object_ = (_mention(end, message, speaker, settings) for end in (said.subject, said.object))
-    if subject is None or object_ is None or not isinstance(said.predicate, str):
+    subject, object_ = (_mention(end, said) for end in (assertion.subject, assertion.object))
+    if subject is None or object_ is None or not isinstance(assertion.predicate, str):
         return None
-    if not WORD.fullmatch(said.predicate) or not _certain(said.confidence):
+    if not WORD.fullmatch(assertion.predicate) or not _certain(assertion.confidence):
         return None
+    own = is_speaker(assertion.subject) or is_speaker(assertion.object)
+    if (
+        said.speaker == "assistant"
+        and own
+        and (assertion.predicate in OF_PEOPLE or assertion.predicate.endswith("_of"))
+    ):
+        return None  # an assistant without a name has no home and no taste; «I» in a draft is somebody else
     try:
-        begins, ends = (time and aware(time) for time in (said.valid_from, said.valid_until))
+        begins, ends = (time and aware(time) for time in (assertion.valid_from, assertion.valid_until))
     except InvalidInput:
         return None
-    if ends and ends <= (begins or message.at or ends.min.replace(tzinfo=ends.tzinfo)):
+    if assertion.ended:
+        ends = ends or _last_day(assertion, said)
+    elif ends and ends <= (begins or said.at):
         return None
-    return replace(said, subject=subject, object=object_, valid_from=begins, valid_until=ends)
+    return replace(assertion, subject=subject, object=object_, valid_from=begins, valid_until=ends)
+
+
+def _last_day(assertion: Assertion, said: _Said) -> datetime:
+    """Return when a relation ends that a text calls over: on the first later day that its sentence names, or now."""
+    text = said.text
+    start, end = next(span for span in sentences(text) if span[1] > assertion.start)
+    days = (datetime.combine(day, time(), said.at.tzinfo) for day in named_days(text[start:end], said.at))
+    return min((day + DAY for day in days if day + DAY > said.at), default=said.at)
 
 
 def _spans(start: object, end: object, text: str) -> bool:

@@ -10,6 +10,7 @@ from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.records.merging import forget_merges, merged
 from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, with_confidence
 from tidal_plugins.graph.records.validity import Validity
+from tidal_plugins.graph.traffic.forgetting import forget_code
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link
@@ -35,6 +36,7 @@ def forget_knowledge(
     removed = [link for link in links if link.target in episodes or (link.target, _position(link)) in messages]
     removed += _of_entities(storage, scope, entities)
     removed += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
+    forget_code(storage, scope, affected)
     return remove_support(storage, scope, removed, functional, now)
 
 

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Protocol
@@ -20,10 +20,13 @@ from typing import Protocol
 from tidal_plugins.errors import Closed, StorageError
 from tidal_plugins.graph.indexing.batches import WriteBatch, to_batches
 from tidal_plugins.graph.indexing.entries import GraphEntries
+from tidal_plugins.graph.indexing.paths import join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
+from tidal_plugins.graph.indexing.relatives import join_relatives
 from tidal_plugins.graph.indexing.writing import apply
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
+from tidal_plugins.graph.traffic.reader import Traffic, TrafficReader
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.extraction import Extracted
@@ -31,6 +34,9 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import GraphTuning
 
 logger = logging.getLogger(__name__)
+
+TRIES = 3
+"""Times that an episode is read when another process changes what is known of its files meanwhile."""
 
 
 class Worker(Protocol):
@@ -58,6 +64,7 @@ class GraphIndexer:
     worker: Worker
     episodes: Episodes
     reader: EpisodeReader
+    traffic: TrafficReader
     entries: GraphEntries
 
     def run(
@@ -79,14 +86,8 @@ class GraphIndexer:
             if not proceed():
                 return total
             with self.worker.step():
-                total = _sum(total, self._index_episode(ticket))
-        while proceed():
-            with self.worker.step():
-                written = self.entries.update(self.clock())
-            if written is None:
-                break
-            total = _sum(total, Extracted(facts=written))
-        return total
+                total += self._index_episode(ticket)
+        return total + index_changes(self.entries, self.worker, self.clock, proceed)
 
     def next_due(self) -> timedelta | None:
         """Return the time until an episode is due again, or ``None`` if none waits."""
@@ -111,23 +112,28 @@ class GraphIndexer:
             return Extracted(failed=1)
 
     def _read_and_write(self, ticket: Ticket) -> Extracted:
-        episode = self._episode(ticket)
-        if episode is None:
-            with self.storage.transaction():
-                self.queue.take_out(ticket)
-            return Extracted()
-        readings = self.reader.read(episode)
-        batches, dropped = to_batches(self.scope, episode, readings, self.settings)
-        if not self._write(ticket, episode, batches or [WriteBatch()]):
-            return Extracted()  # an episode that has changed stays in the queue
-        return Extracted(
-            episodes=1,
-            mentions=sum(len(reading.extraction.mentions) for reading in readings),
-            assertions=sum(len(reading.extraction.assertions) for reading in readings),
-            dropped=dropped,
-        )
+        for _ in range(TRIES):
+            episode = self._episode(ticket)
+            if episode is None:
+                with self.storage.transaction():
+                    self.queue.take_out(ticket)
+                return Extracted()
+            traffic = self.traffic.read(episode)
+            readings = [*self.reader.read(episode, skipped=traffic.shown), *traffic.readings]
+            paths = with_full_paths(self.storage, self.scope, readings, traffic)
+            batches, dropped = to_batches(self.scope, episode, readings, self.settings, paths)
+            if self._write(ticket, episode, batches or [WriteBatch()], traffic):
+                return Extracted(
+                    episodes=1,
+                    mentions=sum(len(reading.extraction.mentions) for reading in readings),
+                    assertions=sum(len(reading.extraction.assertions) for reading in readings),
+                    dropped=dropped,
+                )
+            if not self.queue.is_current(ticket):
+                break
+        return Extracted()  # an episode that has changed, or whose files did, stays in the queue
 
-    def _write(self, ticket: Ticket, episode: Episode, batches: Sequence[WriteBatch]) -> bool:
+    def _write(self, ticket: Ticket, episode: Episode, batches: Sequence[WriteBatch], traffic: Traffic) -> bool:
         """Write an episode batch by batch, and return whether no other process was faster.
 
         The last transaction takes the episode out of the queue. If the process dies before, all batches are written
@@ -137,10 +143,16 @@ class GraphIndexer:
         for number, batch in enumerate(batches, 1):
             begun = time.monotonic()
             with self.storage.transaction():
-                claim = self.queue.take_out if number == len(batches) else self.queue.is_current
-                if self._episode(ticket) != episode or not claim(ticket):
+                if self._episode(ticket) != episode or not self.queue.is_current(ticket):
+                    return False
+                last = number == len(batches)
+                if last and not traffic.store(self.storage):
                     return False
                 apply(self.storage, self.scope, batch, now, self.settings)
+                if last:
+                    join_shorter(self.storage, self.scope, traffic, now)
+                    join_relatives(self.storage, self.scope, batches, now)
+                    self.queue.take_out(ticket)
             if number < len(batches):
                 self._give_way(time.monotonic() - begun)
         return True
@@ -155,6 +167,15 @@ class GraphIndexer:
         return self.episodes([id_]).get(id_)
 
 
-def _sum(one: Extracted, other: Extracted) -> Extracted:
-    names = [field.name for field in fields(Extracted)]
-    return Extracted(**{name: getattr(one, name) + getattr(other, name) for name in names})
+def index_changes(
+    entries: GraphEntries, worker: Worker, clock: Callable[[], datetime], proceed: Callable[[], bool]
+) -> Extracted:
+    """Bring recall's entries of all that changed up to date, in small steps, and count those that were written."""
+    total = Extracted()
+    while proceed():
+        with worker.step():
+            written = entries.update(clock())
+        if written is None:
+            break
+        total += Extracted(facts=written)
+    return total

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from tidal_plugins.english.secrets import masked
 from tidal_plugins.model.clock import MICROSECOND, aware, hours_between
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope
@@ -39,11 +40,12 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionQueue:
-    """The queue of one scope."""
+    """The queue of one scope, in one ``log``: the rules have one, and a model that reads beside them has another."""
 
     storage: Storage
     scope: Scope
     settings: GraphTuning
+    log: str = QUEUE
 
     def add(self, episodes: Sequence[str], now: datetime, *, grown: Collection[str] = (), by: str = "") -> None:
         """Queue episodes, of which ``grown`` may be queued already. Call it inside the transaction that stores them.
@@ -51,8 +53,8 @@ class ExtractionQueue:
         ``by`` names the process that records them, which reads them first.
         """
         if grown:
-            self.storage.trim_log(self.scope, QUEUE, keys=grown)
-        self.storage.append_log(self.scope, QUEUE, [_line(Pending(episode, now), by, now) for episode in episodes])
+            self.storage.trim_log(self.scope, self.log, keys=grown)
+        self.storage.append_log(self.scope, self.log, [_line(Pending(episode, now), by, now) for episode in episodes])
 
     def due(self, now: datetime, *, by: str | None = None, failed: bool = False) -> Iterator[Ticket]:
         """Yield the episodes that are due at ``now``, in order, without those that are queued meanwhile.
@@ -71,20 +73,24 @@ class ExtractionQueue:
 
     def next_at(self, now: datetime, *, by: str) -> datetime | None:
         """Return when the next episode is due for the process ``by``, or ``None`` if none is."""
-        return min((at for ticket in self._tickets() if (at := self._comes(ticket, now, by))), default=None)
+        return min(self.coming(now, by=by), default=None)
+
+    def coming(self, now: datetime, *, by: str) -> list[datetime]:
+        """Return when each episode is due for the process ``by``: those that are due already at ``now``."""
+        return [at for ticket in self._tickets() if (at := self._comes(ticket, now, by))]
 
     def read_anew(self, episodes: Collection[str], now: datetime) -> None:
         """Drop the errors of episodes that lost a part, because an error may quote it, and queue them anew.
 
         Call it inside the transaction that forgets the part. A process that is reading one of them is overtaken.
         """
-        lines = self.storage.read_log(self.scope, QUEUE, keys=episodes) if episodes else []
+        lines = self.storage.read_log(self.scope, self.log, keys=episodes) if episodes else []
         for ticket in map(_ticket, lines):
             self._put(Pending(ticket.pending.episode, ticket.pending.since), ticket.by, now)
 
     def is_current(self, ticket: Ticket) -> bool:
         """Return whether a line is still in the queue: the episode was not read, changed or removed meanwhile."""
-        lines = self.storage.read_log(self.scope, QUEUE, keys=[ticket.pending.episode])
+        lines = self.storage.read_log(self.scope, self.log, keys=[ticket.pending.episode])
         return [line.seq for line in lines] == [ticket.seq]
 
     def take_out(self, ticket: Ticket) -> bool:
@@ -94,28 +100,29 @@ class ExtractionQueue:
         """
         stood = self.is_current(ticket)
         if stood:
-            self.storage.trim_log(self.scope, QUEUE, keys=[ticket.pending.episode])
+            self.storage.trim_log(self.scope, self.log, keys=[ticket.pending.episode])
         return stood
 
     def put_back(self, ticket: Ticket, error: str, now: datetime) -> None:
         """Store the error of an episode that could not be read, and when to try again."""
         attempts = ticket.pending.attempts + 1
+        plain = masked(error.encode(errors="replace").decode())  # a provider repeats keys that it does not know
         later = None if attempts >= self.settings.attempts else self._later(attempts, now)
-        failed = Pending(ticket.pending.episode, ticket.pending.since, attempts, error[:MAX_ERROR], later)
+        failed = Pending(ticket.pending.episode, ticket.pending.since, attempts, plain[:MAX_ERROR], later)
         with self.storage.transaction():
             if self.take_out(ticket):
                 self._put(failed, ticket.by, now)
 
     def _put(self, pending: Pending, by: str, now: datetime) -> None:
-        self.storage.trim_log(self.scope, QUEUE, keys=[pending.episode])
-        self.storage.append_log(self.scope, QUEUE, [_line(pending, by, now)])
+        self.storage.trim_log(self.scope, self.log, keys=[pending.episode])
+        self.storage.append_log(self.scope, self.log, [_line(pending, by, now)])
 
     def _tickets(self) -> Iterator[Ticket]:
         """Yield every line that is in the queue now; lines that are put back meanwhile do not come again."""
-        newest = self.storage.read_log(self.scope, QUEUE, limit=1, newest_first=True)
+        newest = self.storage.read_log(self.scope, self.log, limit=1, newest_first=True)
         after, last = 0, newest[0].seq if newest else 0
         while after < last:
-            lines = self.storage.read_log(self.scope, QUEUE, after=after, limit=PAGE)
+            lines = self.storage.read_log(self.scope, self.log, after=after, limit=PAGE)
             yield from (_ticket(line) for line in lines if line.seq <= last)
             after = lines[-1].seq if lines else last
 

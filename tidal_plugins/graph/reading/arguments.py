@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.subjects import COURTEOUS_DUTY, NOBODY, NOTHING, OPINION, ROLE
-from tidal_plugins.graph.reading.clauses import MASK, Clause
+from tidal_plugins.graph.reading.clauses import HUSH, MASK, Clause
 from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Mention
+from tidal_plugins.patterns import lazy_re
 
 _TYPES = {
     "preferred": "preference",
@@ -21,6 +23,9 @@ _TYPES = {
     "state": "status",
     **{kind: kind for kind in ("person", "place", "organisation", "value", "version")},
 }
+_BRACKETS = lazy_re(r"\([^()`\n]*\)")
+_TITLE = lazy_re(r"(?-i:[A-Z])[\w'’.&-]*(?:\s(?:(?-i:[A-Z])[\w'’.&-]*|of|the|and|in|on|for|to|de|a|\d+)){1,5}(?<!\.)")
+"""The words of a name in quotation marks."""
 _NO_SUBJECT = frozenset("date value version url message".split())
 _ASKED = {
     "calls": frozenset("function symbol class module file url".split()),
@@ -42,6 +47,39 @@ class Sentence:
 
     def mention(self, type: str, start: int, end: int) -> Mention:
         return mention(self.text, type, self.start + start, self.start + end)
+
+    def addressed(self, place: int) -> Mention:
+        """Return the one spoken to, whom the words at ``place`` do not name."""
+        return Mention("you", "person", "contextual", self.start + place, self.start + place + 1)
+
+
+def sentence_at(text: str, start: int, end: int, names: list[Mention]) -> Sentence:
+    """Return the sentence ``text[start:end]`` with what is named in it masked."""
+    sentence, parts, position = text[start:end], [], 0
+    by_start = {}
+    for name in names:
+        first, last = _extent(sentence, name.start - start, name.end - start)
+        if first < position:
+            continue
+        parts += [sentence[position:first], MASK * (last - first)]
+        by_start[first], position = name, last
+    masked = "".join([*parts, sentence[position:]])
+    return Sentence(text, start, SPEECH.sub(_hushed, masked), by_start)
+
+
+def _hushed(match: re.Match[str]) -> str:
+    """Return quoted speech without its words. A title in quotation marks is a name: «I read "The Long Way"»."""
+    said = match[0][1:-1]
+    return f" {said} " if _TITLE.fullmatch(said) else HUSH * len(match[0])
+
+
+def _extent(sentence: str, start: int, end: int) -> tuple[int, int]:
+    """Return the extent of a name's mask: with its backticks and the brackets of a call."""
+    call = _BRACKETS.match(sentence, end)
+    end = call.end() if call else end
+    if start and sentence[start - 1] == "`" and sentence[end : end + 1] == "`":
+        return start - 1, end + 1
+    return start, end
 
 
 def subject_of(sentence: Sentence, clause: Clause, match: re.Match[str]) -> Mention | None:

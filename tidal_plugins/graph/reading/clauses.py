@@ -94,22 +94,6 @@ CLAUSES = (
     # preferences, tools and roles of people
     _clause("prefers", (_US, _PERSON), rf"\s+{_OFTEN}{_NOT}prefers?", "preferred", "prefer prefers", confidence=0.9),
     _clause(
-        "likes",
-        (_US, _PERSON),
-        rf"\s+{_OFTEN}{_NOT}{_OFTEN}(?:likes?|loves?|enjoys?|adores?)",
-        "liked",
-        "like likes love loves enjoy enjoys adore adores",
-        confidence=0.9,
-    ),
-    _clause(
-        "dislikes",
-        (_US, _PERSON),
-        rf"\s+{_OFTEN}(?:hates?|dislikes?|detests?|loathes?|can(?:['’]t|not)\s+(?:stand|bear))",
-        "liked",
-        "hate hates dislike dislikes detest detests loathe loathes stand bear",
-        confidence=0.9,
-    ),
-    _clause(
         "uses",
         (_US, _PERSON),
         rf"(?:\s+{_OFTEN}{_NOT}{_OFTEN}uses?|(?:\s+(?:am|are)|['’](?:m|re))\s+{_OFTEN}using)",
@@ -127,25 +111,7 @@ CLAUSES = (
         "favourite favorite",
     ),
     _clause("is", (r"(?P<us>my)\s+name",), r"\s+is", "person", "name", confidence=0.95),
-    _clause("is", (_SELF,), r"(?:\s+am|['’]m)(?P<not>\s+not)?\s+an?", "kind", "i i'm i’m", confidence=0.8),
-    _clause("is", (_PERSON,), rf"\s+{_BE_NOT}\s+(?:our|an?)", "kind", "is", confidence=0.7),
     _clause("is", (_CODE, _THING.replace("|all|an?", "")), rf"\s+{_BE_NOT}\s+an?", "kind", "is", confidence=0.7),
-    _clause(
-        "lives_in",
-        (_SELF, _PERSON),
-        rf"(?:\s+{_NOT}{_OFTEN}lives?|{_HAVE_DONE}\s+(?:been\s+living|lived{_TO_DATE}))\s+in",
-        "place",
-        "live lives lived living",
-        confidence=0.9,
-    ),
-    _clause(
-        "works_at",
-        (_SELF, _PERSON),
-        rf"(?:\s+{_NOT}{_OFTEN}works?|{_HAVE_DONE}\s+(?:been\s+working|worked{_SINCE}))\s+(?:at|for)",
-        "organisation",
-        "work works worked working",
-        confidence=0.9,
-    ),
     # decisions and rules
     _clause("decided", (_US,), rf"{_HAVE}\s+{_OFTEN}(?:decided|agreed)(?P<not>\s+not)?\s+to", "deed", "decided agreed"),
     _clause(

@@ -155,11 +155,12 @@ def _settings(block: Block) -> Found:
 
 
 def _json(block: Block) -> Found:
-    for start, line in lines(block):
-        for pair in _JSON_PAIR.finditer(line):
-            group = "text" if pair["text"] else "value"
-            key, value = pair.span("key"), pair.span(group)
-            yield _set(block.text, start + key[0], start + key[1], start + value[0], start + value[1])
+    pairs = [(start, pair) for start, line in lines(block) for pair in _JSON_PAIR.finditer(line)]
+    if len({pair["key"] for _, pair in pairs}) < len(pairs):
+        return  # a key that comes twice is that of records, which configure nothing
+    for start, pair in pairs:
+        key, value = pair.span("key"), pair.span("text" if pair["text"] else "value")
+        yield _set(block.text, start + key[0], start + key[1], start + value[0], start + value[1])
 
 
 def _set(text: str, start: int, end: int, value_start: int, value_end: int) -> Assertion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -38,15 +38,17 @@ class EpisodeReader:
     entry_id: Callable[[Episode, Message], str]
     frames: Frames
 
-    def read(self, episode: Episode) -> list[Reading]:
-        """Return what each message of an episode names and asserts. Secrets are not read.
+    def read(self, episode: Episode, skipped: Collection[int] = ()) -> list[Reading]:
+        """Return what each message of an episode names and asserts, without those at the ``skipped`` places. Secrets
+        are not read.
 
         May wait for a model; call it without holding locks. Raises ``ExtractionError`` for a wrong answer, ``Closed``
         if the memory was closed, and whatever the extractor raises.
         """
-        positions = [place for place, message in enumerate(episode.messages) if _has_text(message)]
+        has_text = [place for place, message in enumerate(episode.messages) if _has_text(message)]
+        positions = [place for place in has_text if place not in skipped]
         said = [self.frames.blank(episode.messages[place].text) for place in positions]
-        texts = [blanked(text[: self.max_chars]) for text in said]
+        texts = [blanked(text)[: self.max_chars] for text in said]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)
         return [self._reading(episode, position, extraction) for position, extraction in pairs]

@@ -9,8 +9,10 @@ from dataclasses import replace
 from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.graph.reading import code
 from tidal_plugins.graph.reading.clauses import HUSH, MASK
+from tidal_plugins.graph.reading.deeds import deeds
 from tidal_plugins.graph.reading.mentions import named
 from tidal_plugins.graph.reading.statements import statements
+from tidal_plugins.graph.reading.talk.reader import told
 from tidal_plugins.model.graph import Assertion, Extraction, Mention
 from tidal_plugins.patterns import lazy_re
 
@@ -44,6 +46,8 @@ def _extract(text: str) -> Extraction:
     names = named(plain, 0, len(plain))
     found += names
     found += statements(plain, names)
+    found += told(plain, names)
+    found += deeds(plain)
     if _FRAME.search(plain):
         found += code.traceback(code.Block(plain, 0, len(plain), ""))
     return _extraction(found)

@@ -72,4 +72,4 @@ def _placed(name: Mention, predicate: str, file: Mention | None) -> Iterator[Ass
 def _based(text: str, start: int, name: Mention, found: re.Match[str]) -> Iterator[Assertion]:
     if found.groupdict().get("base"):
         base = mention(text, "class", start + found.start("base"), start + found.end("base"))
-        yield Assertion(name, "depends_on", base, name.start, base.end, SURE)
+        yield Assertion(name, "extends", base, name.start, base.end, SURE)

@@ -7,39 +7,30 @@ file.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from pydantic import BaseModel, Field, ValidationError
 
 from tidal_plugins.errors import ExtractionError
-from tidal_plugins.graph.reading.vocabulary import CATEGORIES
+from tidal_plugins.graph.reading.quotes import (
+    INVENTED,
+    TYPES,
+    Piece,
+    mention_at,
+    moved,
+    quoted_at,
+    snake,
+    time_of,
+)
 from tidal_plugins.model.answer import structures
-from tidal_plugins.model.graph import PREDICATES, Assertion, Category, Extraction, Mention
+from tidal_plugins.model.graph import PREDICATES, Assertion, Extraction
 from tidal_plugins.model.transcript import marked, unmarked
-from tidal_plugins.patterns import lazy_re
 
-TYPES: dict[str, Category] = {
-    **CATEGORIES,
-    **dict.fromkeys("method library service database table endpoint schema command language host".split(), "technical"),
-    **dict.fromkeys("habit goal".split(), "behavioural"),
-}
-"""The types that the prompt offers, with their categories."""
-
-PERSON = "person"
 MAX_ANSWERED = 500
 """Entities, and relations, that are taken from one answer."""
 
-MAX_QUOTE_CHARS = 1_000
-"""Characters of a quotation or a name. A longer one is not looked up."""
-
 MAX_CHARS = 24_000
 """Characters of texts in one prompt. Longer texts are read in pieces."""
-
-INVENTED = (0, 0)
-"""The span of what a model names and no text says. The graph drops and counts it."""
 
 
 class Named(BaseModel):
@@ -84,15 +75,6 @@ one of them at least in the quotation.
 "confidence"}]}. Where nothing is stated, both lists are empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The part of text number ``text`` that begins at the character ``start``."""
-
-    text: int
-    start: int
-    content: str
-
-
 def extracted(
     texts: Sequence[str], ask: Callable[[str], Found | str], *, max_chars: int = MAX_CHARS
 ) -> list[Extraction]:
@@ -126,11 +108,6 @@ def read(answer: Found | str) -> Found:
         except ValidationError:
             continue
     raise ExtractionError("the model's answer holds no entities and relations as JSON; try again, or another model")
-
-
-def category(type_: str) -> Category:
-    """Return the category of a type; an unknown type is contextual."""
-    return TYPES.get(type_, "contextual")
 
 
 # portions
@@ -173,8 +150,8 @@ def _located(found: Found, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Ext
     """Yield the findings, each in every piece that states it. Findings that no piece states go to the first."""
     types = {entity.name: entity.type for entity in found.entities[:MAX_ANSWERED] if entity.name.strip()}
     stated = [each for each in found.relations[:MAX_ANSWERED] if math.isfinite(each.confidence)]
-    spans = [[_quoted(piece.content, relation.quote) for piece in pieces] for relation in stated]
-    named = [[_mention(name, types, piece) for piece in pieces] for name in types]
+    spans = [[quoted_at(piece.content, relation.quote) for piece in pieces] for relation in stated]
+    named = [[mention_at(name, types, piece) for piece in pieces] for name in types]
     for number, piece in enumerate(pieces):
         yield (
             piece,
@@ -195,71 +172,18 @@ def _here(number: int, found: Sequence[object]) -> bool:
 
 
 def _assertion(relation: Stated, types: dict[str, str], piece: Piece, span: tuple[int, int]) -> Assertion:
-    subject, object_ = (_mention(name, types, piece, span) for name in (relation.subject, relation.object))
-    start, end = _moved(span, piece)
+    subject, object_ = (mention_at(name, types, piece, span) for name in (relation.subject, relation.object))
+    start, end = moved(span, piece)
     if not any(start <= each.start < each.end <= end for each in (subject, object_)):
         start, end = INVENTED  # a quotation that names neither of them states nothing of them
     return Assertion(
         subject,
-        _word(relation.predicate),
+        snake(relation.predicate),
         object_,
         start,
         end,
         confidence=min(1.0, max(0.01, relation.confidence)),
         negated=bool(relation.negated),
-        valid_from=_time(relation.valid_from),
-        valid_until=_time(relation.valid_until),
+        valid_from=time_of(relation.valid_from),
+        valid_until=time_of(relation.valid_until),
     )
-
-
-def _mention(name: str, types: dict[str, str], piece: Piece, span: tuple[int, int] = INVENTED) -> Mention:
-    """Return an entity at its name: inside the span if it stands there, else anywhere in the piece."""
-    type_ = PERSON if name == "I" else _word(types.get(name, "")) or "concept"
-    place = _named(piece.content, name, *span) or _named(piece.content, name, 0, len(piece.content))
-    if place and name != "I":
-        name = piece.content[slice(*place)]  # in the capitals that it has there
-    return Mention(name, type_, category(type_), *_moved(place or INVENTED, piece))
-
-
-def _word(said: str) -> str:
-    """Return a type or a predicate in snake case: «Depends on» as ``depends_on``."""
-    return "_".join(re.findall(r"[a-z0-9]+", said.lower()))
-
-
-def _moved(span: tuple[int, int], piece: Piece) -> tuple[int, int]:
-    """Return a span of a piece as a span of its text."""
-    start, end = span
-    return (piece.start + start, piece.start + end) if end else INVENTED
-
-
-_I = lazy_re(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
-
-
-def _named(text: str, name: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where a name stands in ``text[start:end]`` as words of its own, in the same case if possible."""
-    if not 0 < len(name.strip()) <= MAX_QUOTE_CHARS or start >= end:
-        return None
-    whole = rf"(?<!\w){re.escape(name.strip())}(?!\w)"
-    patterns = [_I] if name == "I" else [re.compile(whole), re.compile(whole, re.IGNORECASE)]
-    match = next((match for pattern in patterns if (match := pattern.search(text, start, end))), None)
-    return match.span() if match else None
-
-
-def _quoted(text: str, quote: str) -> tuple[int, int] | None:
-    """Return where a quotation stands, in spite of changed line breaks."""
-    quote = quote.strip()
-    if not 0 < len(quote) <= MAX_QUOTE_CHARS:
-        return None
-    start = text.find(quote)
-    if start >= 0:
-        return start, start + len(quote)
-    match = re.search(r"\s+".join(map(re.escape, quote.split())), text)
-    return match.span() if match else None
-
-
-def _time(said: str | None) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(said) if said else None
-    except ValueError:  # «since spring» is no time to compare with
-        return None
-    return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time

@@ -104,7 +104,7 @@ class _Reader:
         for base in node.bases:
             if isinstance(base, ast.Name) and base.id not in _BUILTINS:
                 other = self._at(base, "class", base.id)
-                yield Assertion(name, "depends_on", other, name.start, other.end, SURE)
+                yield Assertion(name, "extends", other, name.start, other.end, SURE)
         methods = frozenset(item.name for item in node.body if isinstance(item, Function))
         for item in node.body:
             if isinstance(item, Function):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import pairwise
 
-from tidal_plugins.english.calendar import month_number
 from tidal_plugins.english.hedges import CONDITION, DOUBT, MODAL, UNSURE
 from tidal_plugins.english.questions import ends_asking
-from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.graph.reading.arguments import Sentence, fits, object_of, subject_of
-from tidal_plugins.graph.reading.clauses import CLAUSES, HUSH, MASK, Clause
+from tidal_plugins.graph.reading.arguments import Sentence, fits, object_of, sentence_at, subject_of
+from tidal_plugins.graph.reading.clauses import CLAUSES, Clause
 from tidal_plugins.graph.reading.objects import spans
-from tidal_plugins.graph.reading.vocabulary import DATE, PERIOD
+from tidal_plugins.graph.reading.times import validity
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
 
@@ -32,24 +29,6 @@ _BY_WORD = {
     for word in frozenset[str]().union(*(clause.words for clause in CLAUSES))
 }
 _SINGULAR = lazy_re(r"\b(?!always)\w+s\b|\bdoes", re.IGNORECASE)
-_OVER = r"(?=\s*(?:[^\w\s]|\Z|(?:and|but|so|or|because|until|till|when|with|in|at|as|now|already)\b))"
-"""Text after a year; «2000 requests» has none."""
-_FROM = lazy_re(
-    rf"\b(?:(?:since|as\s+of|starting|effective|from)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD}){_OVER})",
-    re.IGNORECASE,
-)
-_UNTIL = lazy_re(
-    rf"\b(?:(?:until|till|through)\s+(?P<date>{MASK}+)|(?:until|till)\s+(?P<period>{PERIOD}){_OVER})",
-    re.IGNORECASE,
-)
-_LEADING = lazy_re(
-    rf"\b(?:(?:on|in|since|as\s+of)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD})),?\s*$", re.IGNORECASE
-)
-_APART = lazy_re(
-    r"[;:()\n–—]|,(?!\s*(?:since|until|till)\b)|\b(?:and|but|or|which|who|whose|where|that|because)\b", re.IGNORECASE
-)
-"""Words between a statement and a time that belongs to another one."""
-_BRACKETS = lazy_re(r"\([^()`\n]*\)")
 _VERSION = lazy_re(r"\s+v?(?P<version>\d+(?:\.\d+)*)(?![\w.]*\w)(?=\s|[.,;!)]|$)")
 _ORDER = lazy_re(  # an order to whoever reads it: the rule itself is all that there is to know
     r"(?:\A|[.;:!,\n–—])[\s*\-•]*+(?:please[, ]+)?(?P<rule>(?:always|never)\s+(?:ever\s+)?"
@@ -72,7 +51,7 @@ def statements(text: str, names: list[Mention]) -> Iterator[Assertion | Mention]
         while last < len(names) and names[last].start < end:
             last += 1
         if SHORTEST <= end - start <= LONGEST and not ends_asking(text[start:end]):
-            yield from _read(_masked(text, start, end, names[position:last]))
+            yield from _read(sentence_at(text, start, end, names[position:last]))
         position = last
 
 
@@ -84,28 +63,6 @@ def pinned(text: str, names: list[Mention]) -> Iterator[Assertion]:
             yield Assertion(one, "has_version", two, one.start, two.end, PINNED)
         elif two.type == "value" and between == "=":
             yield Assertion(one, "configured_as", two, one.start, two.end, PINNED)
-
-
-def _masked(text: str, start: int, end: int, names: list[Mention]) -> Sentence:
-    sentence, parts, position = text[start:end], [], 0
-    by_start = {}
-    for name in names:
-        first, last = _extent(sentence, name.start - start, name.end - start)
-        if first < position:
-            continue
-        parts += [sentence[position:first], MASK * (last - first)]
-        by_start[first], position = name, last
-    masked = "".join([*parts, sentence[position:]])
-    return Sentence(text, start, SPEECH.sub(lambda match: HUSH * len(match[0]), masked), by_start)
-
-
-def _extent(sentence: str, start: int, end: int) -> tuple[int, int]:
-    """Return the extent of a name's mask: with its backticks and the brackets of a call."""
-    call = _BRACKETS.match(sentence, end)
-    end = call.end() if call else end
-    if start and sentence[start - 1] == "`" and sentence[end : end + 1] == "`":
-        return start - 1, end + 1
-    return start, end
 
 
 def _read(sentence: Sentence) -> Iterator[Assertion | Mention]:
@@ -162,7 +119,7 @@ def _objects(sentence: Sentence, clause: Clause, subject: Mention, match: re.Mat
     found, against = spans(clause.object, sentence.masked, match.end())
     negated = clause.negative or bool(match.groupdict().get("not"))
     end = max((end for _, end in [*found, *against]), default=0)
-    valid_from, valid_until = _validity(sentence, match, end)
+    valid_from, valid_until = validity(sentence, _start(match), end)
     for span, ruled_out in [*((span, False) for span in found), *((span, True) for span in against)]:
         object = object_of(sentence, clause, *span)
         if object is None or not fits(clause, subject, object):
@@ -201,47 +158,6 @@ def _its_version(sentence: Sentence, object: Mention, end: int) -> Iterator[Asse
         yield Assertion(object, "has_version", number, object.start, number.end, PINNED)
 
 
-def _validity(sentence: Sentence, match: re.Match[str], end: int) -> tuple[datetime | None, datetime | None]:
-    masked = sentence.masked
-    since = _after(_FROM, masked, end) or _LEADING.search(masked, 0, _start(match))
-    return _date(sentence, since), _date(sentence, _after(_UNTIL, masked, end))
-
-
-def _after(pattern: re.Pattern[str], masked: str, end: int) -> re.Match[str] | None:
-    """Return the time stated for the phrase that ends there, and not for a later one."""
-    found = pattern.search(masked, end)
-    return None if found is None or _APART.search(masked, end, found.start()) else found
-
-
 def _start(match: re.Match[str]) -> int:
     starts = [match.start(name) for name, said in match.groupdict().items() if said and name != "not"]
     return min(starts, default=match.start())
-
-
-def _date(sentence: Sentence, match: re.Match[str] | None) -> datetime | None:
-    if match is None:
-        return None
-    if match["period"]:
-        return read_period(match["period"])
-    name = sentence.names.get(match.start("date"))
-    return read_date(name.name) if name and name.type == "date" else None
-
-
-def read_period(said: str) -> datetime:
-    """Return when a year, or a month of one, begins, at midnight UTC."""
-    *month, year = said.split()
-    return datetime(int(year), month_number(month[0]) if month else 1, 1, tzinfo=UTC)
-
-
-def read_date(said: str) -> datetime | None:
-    """Return the day that a date names, at midnight UTC, or ``None`` if there is no such day."""
-    match = DATE.fullmatch(said)
-    if match is None:
-        return None
-    try:
-        if match["iso"]:
-            return datetime.fromisoformat(said).replace(tzinfo=UTC)
-        day, month, year = (match[name + "1"] or match[name + "2"] for name in "dmy")
-        return datetime(int(year), month_number(month), int(day), tzinfo=UTC)
-    except ValueError:
-        return None

@@ -14,8 +14,12 @@ CATEGORIES: dict[str, Category] = {
         "symbol".split(),
         "technical",
     ),
-    **dict.fromkeys("person group organisation place date preference concept status".split(), "contextual"),
-    **dict.fromkeys("decision rule".split(), "behavioural"),
+    **dict.fromkeys(
+        "person group organisation place date preference concept status pet possession creation event activity subject "
+        "role condition medicine diet age price".split(),
+        "contextual",
+    ),
+    **dict.fromkeys("decision rule plan promise".split(), "behavioural"),
 }
 """Every type that the rules give, with its category [SIYA §3.3]. A symbol is code whose kind the text does not say."""
 

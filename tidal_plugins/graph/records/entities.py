@@ -10,7 +10,7 @@ from typing import Any
 from tidal_plugins.graph.records.names import index_names, unindex_names
 from tidal_plugins.model.clock import EPOCH, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
-from tidal_plugins.model.graph import Category
+from tidal_plugins.model.graph import Category, Reader
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.shorthands import write_document
@@ -43,10 +43,16 @@ class Place:
     at: datetime
     source: str | None = None
     """The other graph that it came from, where it did."""
+    call: int | None = None
+    """The call of the message in whose arguments it was said, where it was."""
+    reader: Reader = "rules"
+    """Who read it there."""
 
     def metadata(self) -> dict[str, Any]:
         known = {"position": self.position, "entry": self.entry, "thread": self.thread, "speaker": self.speaker}
-        return known | ({"source": self.source} if self.source else {})
+        called = {} if self.call is None else {"call": self.call}
+        read = {} if self.reader == "rules" else {"reader": self.reader}
+        return known | called | read | ({"source": self.source} if self.source else {})
 
 
 @dataclass(slots=True)
@@ -84,7 +90,7 @@ def name_entities(storage: Storage, scope: Scope, named: Mapping[str, Named], pl
         if told != node:
             write_document(storage, scope, ENTITIES, id_, asdict(told))
         if node is None:
-            fresh.append((id_, item.name))
+            fresh.append((id_, item.name, item.type))
         if node is None or node.type != told.type:
             changed.append(id_)
     index_names(storage, scope, fresh, now)

@@ -27,7 +27,11 @@ CASELESS = frozenset("package library service database tool language host".split
 
 SPEAKER = frozenset("i me my mine myself".split())
 
+ADDRESSED = frozenset("you your yours".split())
+
 _QUOTES = {("`", "`"), ("'", "'"), ('"', '"'), ("“", "”"), ("‘", "’"), ("«", "»")}
+MAX_ENDS = 6
+"""Ends of a path, from the file's own name on, by which it is found: more folders are hardly ever said."""
 _CANDIDATES = 200
 """Entities that one word may bring up; those with the shortest names come first."""
 
@@ -67,13 +71,29 @@ def entity_id(scope: Scope, mention: Mention) -> str:
     return derive_id(scope, ENTITY, mention.category, mention.type, normal(name))
 
 
-def spoken(mention: Mention, speaker: str) -> str:
-    """Return the name of a mentioned entity; «I» names the speaker."""
-    return speaker if is_speaker(mention) else bare(mention.name)
+def spoken(mention: Mention, speaker: str, addressed: str | None) -> str | None:
+    """Return the name of a mentioned entity, or ``None`` if «you» is nobody known.
+
+    «I» is the speaker, «you» the one ``addressed``, and «my sister» a relative of the speaker.
+    """
+    if mention.type != "person":
+        return bare(mention.name)
+    if is_in_talk(mention):
+        return speaker if is_speaker(mention) else addressed
+    owner, _, relative = mention.name.partition(" ")
+    if relative and owner.casefold() in ("my", "our", "your"):
+        whose = addressed if owner.casefold() == "your" else speaker
+        return whose and f"{whose}'s {relative}"
+    return bare(mention.name)
 
 
 def is_speaker(mention: Mention) -> bool:
     return mention.type == "person" and mention.name.casefold() in SPEAKER
+
+
+def is_in_talk(mention: Mention) -> bool:
+    """Return whether a mention is the one who speaks or who is spoken to, named or not."""
+    return is_speaker(mention) or (mention.type == "person" and mention.name.casefold() in ADDRESSED)
 
 
 def stands_in(name: str, text: str) -> bool:
@@ -81,12 +101,15 @@ def stands_in(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(normal(bare(name)))}(?!\w)", normal(text)) is not None
 
 
-def index_names(storage: Storage, scope: Scope, names: Iterable[tuple[str, str]], now: datetime) -> None:
-    """Index entities, given as ids with names, by their names and by the words of the names."""
+def index_names(storage: Storage, scope: Scope, names: Iterable[tuple[str, str, str]], now: datetime) -> None:
+    """Index entities, given as ids with names and types, by their names and by the words of the names.
+
+    A file is found by each end of its path, and what two files define by its bare name.
+    """
     links = []
-    for id_, name in names:
+    for id_, name, type_ in names:
         words = dict.fromkeys(terms(name))
-        for node in [_whole(name), *map(_word, words)]:
+        for node in [*map(_whole, _shorter(name, type_)), *map(_word, words)]:
             key = derive_id(scope, NAMED, id_, node)
             links.append(Link(key, NAMED, node, id_, now, weight=1 / max(1, len(words))))
     storage.put_links(scope, links)
@@ -109,6 +132,23 @@ def sharing(storage: Storage, scope: Scope, text: str) -> dict[str, Shared]:
         known = shared.get(step.other)
         shared[step.other] = Shared(1 + (known.words if known else 0), len(asked), round(1 / step.weight))
     return shared
+
+
+def files_called(storage: Storage, scope: Scope, paths: Collection[str]) -> dict[str, list[str]]:
+    """Return the ids of the entities that are called by these paths, or by longer ones that end with them."""
+    wanted = {_whole(path): path for path in paths}
+    ids: dict[str, list[str]] = {}
+    for link in storage.links(scope, WhereLinks(sources=wanted, kinds=[NAMED])):
+        ids.setdefault(wanted[link.source], []).append(link.target)
+    return ids
+
+
+def _shorter(name: str, type_: str) -> Iterable[str]:
+    """Return a name and the shorter ones by which it is found."""
+    if type_ == "file":
+        parts = name.split("/")
+        return [name, *("/".join(parts[-count:]) for count in range(1, min(len(parts), MAX_ENDS + 1)))]
+    return [name, name.rpartition("::")[2]] if "::" in name and "/" in name else [name]
 
 
 def _whole(name: str) -> str:

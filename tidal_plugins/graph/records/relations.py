@@ -255,7 +255,8 @@ def with_confidence(storage: Storage, scope: Scope, rows: Sequence[Link]) -> lis
 
 def _evidence_id(scope: Scope, relation: str, piece: Link) -> str:
     said = piece.metadata
-    return derive_id(scope, EVIDENCE, relation, piece.target, said["position"], said["start"], said["end"])
+    by = [said["reader"]] if "reader" in said else []  # the same words, read by two, are two pieces of evidence
+    return derive_id(scope, EVIDENCE, relation, piece.target, said["position"], said["start"], said["end"], *by)
 
 
 def _origin(evidence: Link) -> Hashable:

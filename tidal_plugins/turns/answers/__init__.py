@@ -5,7 +5,15 @@ the function that answers. The adapters only declare them.
 """
 
 from tidal_plugins.turns.answers.answer import ANSWER_CHARS, MAX_RESULTS, SUMMARY_CHARS, Answer, Result, summary
-from tidal_plugins.turns.answers.arguments import Arguments, ForgetArguments, SaveArguments
+from tidal_plugins.turns.answers.arguments import (
+    RELATE,
+    REMEMBER_FACT,
+    Arguments,
+    FactArguments,
+    ForgetArguments,
+    RelateArguments,
+    SaveArguments,
+)
 from tidal_plugins.turns.answers.tools import HISTORY_TOOLS, TOOLS, ReadTool, checked, faults
 
 __all__ = [
@@ -13,11 +21,15 @@ __all__ = [
     "ANSWER_CHARS",
     "Arguments",
     "checked",
+    "FactArguments",
     "faults",
     "ForgetArguments",
     "HISTORY_TOOLS",
     "MAX_RESULTS",
     "ReadTool",
+    "RELATE",
+    "RelateArguments",
+    "REMEMBER_FACT",
     "Result",
     "SaveArguments",
     "summary",

@@ -71,6 +71,40 @@ class SaveArguments(Arguments):
     tags: list[str] | None = Field(None, max_length=MAX_NOTE_TAGS, description="Words under which to find it again.")
 
 
+PREDICATE = "A verb in snake_case, such as lives_in, works_at, uses, prefers, responsible_for, depends_on, sister_of."
+USUAL = Field(None, description="From when it is so, ISO 8601. Leave out for: from now on.")
+Type = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+class FactArguments(Arguments):
+    subject: Name = Field(description="Whom or what it is about, by name; «user» for the user.")
+    predicate: Name = Field(description=PREDICATE)
+    object: Name = Field(description="The value: a place, a number, a version, a preference, a date …")
+    since: Time | None = USUAL
+
+
+class RelateArguments(Arguments):
+    subject: Name = Field(description="The name of a person or a thing; «user» for the user.")
+    predicate: Name = Field(description=PREDICATE)
+    object: Name = Field(description="The name of the other person or thing.")
+    subject_type: Type | None = Field(None, description="What the subject is: person, file, service, organisation …")
+    object_type: Type | None = Field(None, description="What the object is.")
+    negated: Flag = Field(False, description="Whether this is not so.")
+    ended: Flag = Field(False, description="Whether it was so and is over.")
+    since: Time | None = USUAL
+    until: Time | None = Field(None, description="Until when it is so, ISO 8601.")
+
+
+REMEMBER_FACT = (
+    "Write down one fact about somebody or something as subject, predicate and value, such as user, lives_in, Porto. "
+    "It replaces an earlier value where there can be only one. Only what was said or found out, never a guess."
+)
+RELATE = (
+    "Write down how two people or things are related, such as Ana, manager_of, Ben; or that they are not, or are no "
+    "longer. Only what was said or found out, never a guess."
+)
+
+
 class ForgetArguments(Arguments):
     ids: list[Citation] = Field(
         min_length=1,

@@ -89,8 +89,8 @@ HISTORY_TOOLS = (
     ReadTool(
         "entity_lookup",
         "Look up a name",
-        "Look up a person, place, file, function, package or term by name: what it is, its other names, when it came "
-        "up, and how it is related to others.",
+        "Look up a person, place, file, function, package or term by name: what it is, its other names, what is so "
+        "since when, what is planned, and what was so until when. Each sentence cites the turn that says so.",
         EntityArguments,
         Answer[Known],
         entity_lookup,

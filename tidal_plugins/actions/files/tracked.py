@@ -22,8 +22,8 @@ from tidal_plugins.actions.action import (
     Sketch,
     Write,
 )
+from tidal_plugins.actions.files.content import Content
 from tidal_plugins.actions.paths import alike, normal, relative, within
-from tidal_plugins.compaction.files.content import Content
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.model.fence import inert
 

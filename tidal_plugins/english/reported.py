@@ -1,4 +1,4 @@
-"""Turn what people say of themselves into what one says to them: «pay my friend back» → «pay your friend back»."""
+"""Turn what people say of themselves into what one says to them, or of them: «my friend» is «your friend»."""
 
 from __future__ import annotations
 
@@ -26,3 +26,19 @@ def to_second_person(clause: str) -> str | None:
 
 def _other(match: re.Match[str]) -> str:
     return _OTHERS[match[0].lower().replace("’", "'")]
+
+
+_THEIRS = {
+    "my": "their", "our": "their", "mine": "theirs", "ours": "theirs", "me": "them", "us": "them", "i": "they",
+    "we": "they", "myself": "themselves", "ourselves": "themselves", "i've": "they've", "we've": "they've",
+    "i'm": "they're", "we're": "they're", "i'd": "they'd", "we'd": "they'd", "i'll": "they'll", "we'll": "they'll",
+}  # fmt: skip
+_OF_SELVES = lazy_re(
+    r"(?<![\w'’./-])(?:my|our|mine|ours|me|us|myself|ourselves|(?:i|we)['’](?:ve|m|re|d|ll)|we|i)(?![\w'’/-]|\.\w)",
+    re.IGNORECASE,
+)
+
+
+def to_third_person(phrase: str) -> str:
+    """Return a phrase about those who said it as one says it of them: «sharing my skills» → «sharing their skills»."""
+    return _OF_SELVES.sub(lambda match: _THEIRS[match[0].lower().replace("’", "'")], phrase)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tidal_plugins.actions import results
 from tidal_plugins.actions.action import (
@@ -20,16 +21,26 @@ from tidal_plugins.actions.action import (
     doubted,
 )
 from tidal_plugins.actions.calls import actions, shell_command
+from tidal_plugins.actions.files.content import Content
+from tidal_plugins.actions.files.tracked import UNFOLLOWED, FileTable, Said, Step, Tracked
 from tidal_plugins.actions.paths import joined, mentions, relative
 from tidal_plugins.actions.several import part
 from tidal_plugins.actions.shell.commands import Folders, read_command
 from tidal_plugins.actions.table import Tools, known
-from tidal_plugins.compaction.files.content import Content
-from tidal_plugins.compaction.files.tracked import UNFOLLOWED, FileTable, Said, Step, Tracked
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 
 SIDE_BY_SIDE = "calls that depend on their order changed it side by side"
+
+
+class Followed(NamedTuple):
+    """A call that was followed: its message's place, its number in the message, and the paths that it reached."""
+
+    place: int
+    number: int
+    call: ToolCall
+    result: Message | None
+    reached: list[tuple[str, Action]]
 
 
 class Replay:
@@ -43,8 +54,24 @@ class Replay:
         self._changed: set[str] = set()
         """The files that the calls of this message have changed so far."""
 
+    @property
+    def files(self) -> dict[str, Tracked]:
+        """Return the files by path, deleted ones too. Those that were known before are put among them."""
+        return self._table.files
+
+    @property
+    def root(self) -> str | None:
+        """Return the folder in which the agent works, if that is known."""
+        return self._table.root
+
     def run(self, said: Sequence[Said]) -> dict[str, Tracked]:
         """Follow the messages of a thread, and return its files by path, deleted ones too."""
+        for _ in self.follow(said):
+            pass
+        return self._table.files
+
+    def follow(self, said: Sequence[Said]) -> Iterator[Followed]:
+        """Follow the messages of a thread, and yield each call when its files are as it left them."""
         results_ = answers([each.message for each in said])
         times = {id(each.message): each.at for each in said}
         for place, each in enumerate(said):
@@ -53,14 +80,15 @@ class Replay:
                 self._doubt("", "a part of the conversation was forgotten")
             reached: dict[str, list[list[Action]]] = {}
             self._changed.clear()
-            for call, result in zip(each.message.tool_calls, results_[place], strict=True):
+            for number, (call, result) in enumerate(zip(each.message.tool_calls, results_[place], strict=True)):
                 self._step = Step(place, times.get(id(result)) or each.at, each.episode)
-                for path, did in _by_path(self._called(call, result)).items():
-                    reached.setdefault(path, []).append(did)
+                did = self._called(call, result)
+                for path, actions_ in _by_path(did).items():
+                    reached.setdefault(path, []).append(actions_)
+                yield Followed(place, number, call, result, did)
             for path, calls_ in reached.items():
                 if _depends_on_order(calls_) and path in self._table.files:
                     self._table.files[path].suspect(SIDE_BY_SIDE, weak=True)
-        return self._table.files
 
     def _called(self, call: ToolCall, result: Message | None) -> list[tuple[str, Action]]:
         """Follow one call, and return the paths that it read or changed."""
@@ -70,7 +98,7 @@ class Replay:
             return self._run(call, command, result)
         if tool is not None:
             return self._follow(call, actions(call, tool), result, shell=False)
-        told = "\n".join(_texts(call.arguments))
+        told = call.text
         for path, file in self._table.files.items():
             if mentions(told, path):
                 file.suspect(f"{call.name} ran since")
@@ -237,14 +265,3 @@ def _depends_on_order(calls_: Sequence[Sequence[Action]]) -> bool:
 def _text(result: Message | None) -> str:
     """Return the text of a result, with the line ends that files have, not those of a terminal."""
     return "" if result is None else result.text.replace("\r\n", "\n")
-
-
-def _texts(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple | set):
-        for item in value:
-            yield from _texts(item)

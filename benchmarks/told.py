@@ -1,0 +1,212 @@
+"""Score what the rules read in real turns against the relations that a careful reader keeps of them.
+
+A row of the data has ``source``, ``speaker``, ``context`` (the turns before), ``text`` and ``relations``, each with
+``subject``, ``predicate``, ``object``, ``polarity`` and ``status``: holds, ended, planned, wished, asked, hypothetical
+or joke. Only the text is read. «I», «my» and «we» are the speaker, «you» the other one.
+
+A relation read counts as right if a labelled one has the same predicate, or a synonym of the table here, and shares
+content words with it in subject and object. A plan may be labelled as anything that is planned, a wish as anything
+wished. Relations between two pieces of code are left out, because nobody labelled them. Of an appointment and a
+deadline the words of both ends count together: the person may be its subject, or the event. A labelled one counts
+once; reading it twice is neither right nor wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tidal_plugins import RuleExtractor
+from tidal_plugins.english.stems import stem
+from tidal_plugins.model.graph import Assertion
+
+SAME = (
+    "plans wants promised",
+    "plans decided chose must",
+    "plans attends",
+    "plans diet",
+    "likes prefers",
+    "attends visited",
+    "plays attends",
+    "works_as is responsible_for manages",
+    "child_of son_of daughter_of grandchild_of",
+    "parent_of mother_of father_of",
+    "sibling_of sister_of brother_of twin_of",
+    "partner_of husband_of wife_of girlfriend_of boyfriend_of",
+    "relative_of aunt_of uncle_of cousin_of niece_of nephew_of grandmother_of grandfather_of",
+    "responsible_for manages on_call",
+    "decided chose",
+    "decided must never always",
+    "owns has_pet",
+    "appointment deadline",
+    "uses depends_on",
+)
+"""Predicates that say the same of a turn, whatever word the reader of it chose."""
+INVERSE = {"parent_of": "child_of", "child_of": "parent_of"}
+"""Predicates that say the same with their ends swapped."""
+SYMMETRIC = frozenset("sibling_of partner_of friend_of neighbour_of relative_of".split())
+UNREAL = frozenset("asked hypothetical joke".split())
+"""Statuses of what must not be read at all."""
+WANTED = frozenset("holds planned ended".split())
+"""Statuses of what should be read."""
+WARMING = 30
+"""Rows that are read before the time is taken."""
+_SELF, _OTHER = frozenset("i me my mine we us our".split()), frozenset("you your yours".split())
+_GROUPS = [frozenset(line.split()) for line in SAME]
+
+Row = Mapping[str, Any]
+
+
+class Told(NamedTuple):
+    """A relation in words: its predicate, the content words of its ends, and its status."""
+
+    subject: frozenset[str]
+    predicate: str
+    object: frozenset[str]
+    status: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts by predicate of what was read rightly and wrongly, and of what was labelled and missed."""
+
+    right: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    unreal: int = 0
+    turns: int = 0
+
+    @property
+    def precision(self) -> float:
+        return share(self.right.total(), self.wrong.total())
+
+    @property
+    def recall(self) -> float:
+        return share(self.found.total(), self.missed.total())
+
+    found: Counter[str] = field(default_factory=Counter)
+    """What was labelled as holding, planned or ended and was read."""
+
+    def row(self, predicate: str) -> tuple[int, int, int]:
+        return self.right[predicate], self.wrong[predicate], self.missed[predicate]
+
+
+def share(part: int, rest: int) -> float:
+    """Return ``part`` of both, 0 if there is neither."""
+    return part / (part + rest) if part + rest else 0.0
+
+
+def score(rows: Sequence[Row]) -> tuple[dict[str, Tally], list[str], float]:
+    """Return the tallies by source, a line for each mistake, and the turns read in a second."""
+    RuleExtractor().extract_graph([row["text"] for row in rows[:WARMING]])  # compiles the patterns
+    begun = time.perf_counter()
+    read = RuleExtractor().extract_graph([row["text"] for row in rows])
+    pace = len(rows) / (time.perf_counter() - begun)
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    lines: list[str] = []
+    for row, extraction in zip(rows, read, strict=True):
+        source = row["source"].split(":")[0]
+        faults = _judge(tallies[source], row, [_told(one, row) for one in extraction.assertions if not _of_code(one)])
+        lines += [f"{row['source']}: {fault}" for fault in faults]
+    return dict(tallies), lines, pace
+
+
+def _judge(tally: Tally, row: Row, read: Iterable[Told]) -> list[str]:
+    labelled = [_labelled(one, row) for one in row["relations"]]
+    open_, faults = list(labelled), []
+    tally.turns += 1
+    for told in dict.fromkeys(read):
+        fit = next((one for one in open_ if fits(told, one)), None)
+        again = fit is None and any(fits(told, one) for one in labelled)
+        if fit is not None and fit.status not in UNREAL:
+            open_.remove(fit)
+            tally.right[fit.predicate] += 1
+            tally.found[fit.predicate] += fit.status in WANTED
+        elif not again:
+            tally.wrong[told.predicate] += 1
+            tally.unreal += fit is not None
+            faults.append(f"wrong {_shown(told)}{' UNREAL' if fit else ''}")
+    for one in open_:
+        if one.status in WANTED:
+            tally.missed[one.predicate] += 1
+            faults.append(f"missed {_shown(one)}")
+    return faults
+
+
+def fits(told: Told, labelled: Told) -> bool:
+    """Return whether a relation that was read is the labelled one."""
+    if told.status == "ended" and labelled.status == "holds":
+        return False
+    if told.status == "holds" and labelled.status in ("ended", "wished"):
+        return False
+    if told.predicate in ("appointment", "deadline") and same(told.predicate, labelled.predicate):
+        return _share(told.subject | told.object, labelled.subject | labelled.object)
+    unfulfilled = (told.predicate, labelled.status) in (("plans", "planned"), ("wants", "wished"))
+    if unfulfilled or same(told.predicate, labelled.predicate):
+        straight = _share(told.subject, labelled.subject) and _share(told.object, labelled.object)
+        return straight or (
+            bool(SYMMETRIC.intersection(_names(labelled.predicate)))
+            and _share(told.subject, labelled.object)
+            and _share(told.object, labelled.subject)
+        )
+    return any(
+        same(told.predicate, INVERSE[one])
+        and _share(told.subject, labelled.object)
+        and _share(told.object, labelled.subject)
+        for one in _names(labelled.predicate) & INVERSE.keys()
+    )
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two predicates say the same."""
+    return one == other or any({one, other} <= group for group in _GROUPS)
+
+
+def _names(predicate: str) -> set[str]:
+    return {predicate}.union(*(group for group in _GROUPS if predicate in group))
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two ends share at least half of the content words of the shorter one."""
+    both = len(one & other)
+    return both > 0 and 2 * both >= min(len(one), len(other))
+
+
+def _told(said: Assertion, row: Row) -> Told:
+    status = "ended" if said.ended else {"plans": "planned", "wants": "wished"}.get(said.predicate, "holds")
+    return Told(_words(said.subject.name, row), said.predicate, _words(said.object.name, row), status)
+
+
+def _of_code(said: Assertion) -> bool:
+    """Return whether both ends are technical: the readers of the turns kept nothing that stands in code."""
+    return said.subject.category == said.object.category == "technical"
+
+
+def _labelled(one: Mapping[str, Any], row: Row) -> Told:
+    return Told(_words(one["subject"], row), one["predicate"], _words(one["object"], row), one["status"])
+
+
+def _words(name: str, row: Row) -> frozenset[str]:
+    """Return the content words of a name, with the speaker and the other one in place of «I» and «you»."""
+    others = [line.partition(":")[0] for line in row["context"] if line.partition(":")[0] != row["speaker"]]
+    said: list[str] = []
+    for word in name.lower().replace("’", "'").split():
+        bare = word.strip(".,;:!?'\"()*`").removesuffix("'s")
+        if bare in _SELF or bare in ("his", "her", "their"):
+            said += row["speaker"].lower().split() if bare in _SELF else []
+        elif bare in _OTHER:
+            said += others[-1].lower().split() if others else []
+        else:
+            said += bare.replace("-", " ").split()
+    content = [word for word in said if word not in _HOLLOW]
+    return frozenset(map(stem, content or said))
+
+
+_HOLLOW = frozenset("the a an of in on at to for with and or some this that".split())
+
+
+def _shown(told: Told) -> str:
+    return f"{' '.join(sorted(told.subject))} | {told.predicate} | {' '.join(sorted(told.object))} | {told.status}"

@@ -1,0 +1,21 @@
+"""A process that mirrors a graph and dies after a batch that the engine has and the memory has not confirmed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tests.graph.sinking import Counting
+from tidal_graphs import LadybugSink
+from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.tuning import Tuning
+
+if __name__ == "__main__":
+    folder, batches = Path(sys.argv[1]), int(sys.argv[2])
+    settings = Tuning(graph={"background": False})
+    memory = TidalMemory(folder / "memory.db", embedder=HashingEmbedder(), settings=settings)
+    left = iter(range(batches))
+    memory.graph.mirror(
+        Counting(LadybugSink(folder / "graph.lbug"), then=lambda: next(left, None) is None and os._exit(9))
+    )

@@ -330,8 +330,10 @@ def test_what_somebody_writes_while_it_is_made_is_in_it(work, open_memory):
             assert work.capsule.read()["identity"].startswith(f"I am Tidal {number}.")
 
 
-def test_a_capsule_that_others_outrun_every_time_is_made_in_the_end(work, open_memory, monkeypatch):
-    other = open_memory(settings=Settings(storage={"busy_timeout": 0.1}))
+def test_a_capsule_that_others_outrun_every_time_is_made_in_the_end(open_memory, monkeypatch):
+    calm = {"background": False}  # nobody but these two writes
+    work = open_memory(settings=Settings(graph=calm))
+    other = open_memory(settings=Settings(graph=calm, storage={"busy_timeout": 1.0}))
     draft, outran = Capsules._draft, []
 
     def outrun(made, layout, now):

@@ -190,7 +190,7 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
 
     memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
     assert {memory.recall("jazz piano").degraded for _ in range(12)} == {("reranker",)}
-    assert len(calls) == 4
+    assert eventually(lambda: len(calls) == 4)
     assert "still under way" in caplog.text
     answer.set()
     assert eventually(lambda: not memory.recall("jazz piano").degraded), "once it answers again"
@@ -270,11 +270,13 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
 
     reranker._score = slow  # type: ignore[method-assign]
     memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
-    others = set(threading.enumerate())
-    assert memory.recall("jazz piano").degraded == ("reranker",)
+    others, recalls = set(threading.enumerate()), 0
+    while not batches:  # a busy machine may not have begun before the time was over
+        assert memory.recall("jazz piano").degraded == ("reranker",)
+        recalls += 1
     given_up.set()
     assert threads_end(others)
-    assert len(batches) == 1
+    assert 1 <= len(batches) <= recalls
 
 
 def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:

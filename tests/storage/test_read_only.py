@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.waiting import PATIENCE
 from tidal_plugins import (
     Busy,
     Closed,
@@ -93,7 +94,7 @@ def test_a_pipe_is_no_memory_and_is_not_waited_for(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert len(raised) == 1
 
 
@@ -141,7 +142,7 @@ def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
     def read_slowly() -> None:
         def read() -> None:
             inside.set()
-            leave.wait(10)
+            leave.wait(PATIENCE)
             order.append("read")
 
         storage.while_open(read)
@@ -153,13 +154,13 @@ def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
 
     threads = [threading.Thread(target=read_slowly), threading.Thread(target=write)]
     threads[0].start()
-    assert inside.wait(10)
+    assert inside.wait(PATIENCE)
     threads[1].start()
     threads[1].join(0.2)
     assert order == []
     leave.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert order == ["read", "opened"]
     assert count(storage) == 4
 
@@ -183,7 +184,7 @@ def test_threads_may_read_and_write_one_file_at_once(path: Path) -> None:
             memory.remember(f"bread {n}")
     stop.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert errors == []
     assert count(storages[0]) == 11
     assert set(counts) <= set(range(3, 12))

@@ -218,7 +218,7 @@ def test_the_store_can_be_written_while_it_reads(open_memory: OpenMemory) -> Non
             memory.forget(memory.remember("something new").id)
             return [1.0] * len(texts)
 
-    memory = fill(open_memory(reranker=Writing(), settings=Settings(rerank={"seconds": 20.0})))
+    memory = fill(open_memory(reranker=Writing()))
     assert memory.recall("jazz piano").degraded == ()
 
 
@@ -243,7 +243,7 @@ def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMe
     )
     assert scores == pytest.approx([float(score) for score in expected], abs=1e-5)
     assert len(set(scores)) == len(NOTES)
-    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 30.0})))
+    memory = fill(open_memory(reranker=reranker))
     found = memory.recall("jazz piano")
     by_score = sorted(zip(scores, NOTES, strict=True), reverse=True)
     assert [hit.text for hit in found] == [note for _, note in by_score]
@@ -300,7 +300,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory,
         reranker = CrossEncoderReranker(model)
         with pytest.raises(RerankError, match="cannot be loaded"):
             reranker.load()
-    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 30.0})))
+    memory = fill(open_memory(reranker=reranker))
     assert memory.recall("jazz piano").degraded == ("reranker",)
 
 

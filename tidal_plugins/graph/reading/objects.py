@@ -41,7 +41,7 @@ _CONJUNCTION = (
 _TASTE_BREAK = lazy_re(rf"\s(?:{_CONJUNCTION}|and|or|nor|as|than|instead)\b", re.IGNORECASE)
 _BREAK = lazy_re(rf"{_TASTE_BREAK.pattern}|\s(?:after|before|by)\b", re.IGNORECASE)
 _DEED_BREAK = lazy_re(rf"\s(?:{_CONJUNCTION})\b", re.IGNORECASE)
-_CAPITAL = lazy_re(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:de|del|la|do|of|am|[^\W\d_a-z][\w’'-]*[^\W_]))*")
+_CAPITAL = lazy_re(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:(?:de|del|la|do|of|am)(?=\s)|[^\W\d_a-z][\w’'-]*[^\W_]))*")
 _NAME = lazy_re(rf"(?:(?:the|our|an?)\s+)?(?:{CUE}\s+)?(?P<name>{MASK}+)")
 _AND = lazy_re(r"\s+and\s", re.IGNORECASE)
 _LIST = lazy_re(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+)")

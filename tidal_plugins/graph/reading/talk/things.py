@@ -48,7 +48,7 @@ _NO_FRAGMENT = (
 """Words of a clause with a verb, which names no thing that is due."""
 _MOVE = (
     r"(?:moved|moves|is\s+moved|was\s+moved|got\s+moved|has\s+moved|been\s+moved|postponed|pushed|rescheduled"
-    r"|shifted|goes|went)"
+    r"|shifted|goes|went|(?:is|are)\s+(?:moving|shifting|switching))"
 )
 _IN = r"(?:in|on|at|under|behind|inside|next\s+to|beside|above|below)"
 _MADE = (

@@ -74,7 +74,7 @@ def phrase(masked: str, start: int, *breaks: re.Pattern[str], words: int = MAX_W
         end = min(end, start + trail.start()) if trail else end
     article = OBJECT_ARTICLE.match(masked, start, end)
     start = article.end() if article else start
-    end = start + len(masked[start:end].rstrip(" \t\r*_\"'”»"))
+    end = start + len(masked[start:end].rstrip(" \t\r*_\"'”»-–"))
     said = masked[start:end]
     if not said or HUSH in said or EMPTY_OBJECT.match(said) or HOLLOW_END.search(said) or len(said.split()) > words:
         return None

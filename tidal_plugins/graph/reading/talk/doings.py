@@ -75,7 +75,7 @@ FORMS = (
     form("plays", PEOPLE,
         rf"(?:\s+{USED}{NOT}{ADV}plays?|(?:{IS}|{HAVE}been)\s+{ADV}(?:playing|getting\s+into)|{HAVING}{ADV}"
         r"(?:started\s+(?:playing|learning)|played|taken\s+up|took\s+up))\s+(?!with\b|for\b|an?\s+(?:\w+\s+)?"
-        r"(?:role|part|hobby)\b|along\b|around\b)", "thing", "activity"),
+        r"(?:role|part|hobby|team)\b|along\b|around\b)", "thing", "activity"),
     form("plays", PEOPLE,
         r"\s+(?P<ended>used\s+to)\s+(?=(?:go\s+(?:\w+\s+)?\w+ing|ride|dance|swim|run|ski|surf|paint|draw|sing)\b)",
         "matter", "activity"),

@@ -32,7 +32,8 @@ _OPENED = lazy_re(r"\W*(?:thanks?|appreciate|sorry|yes|yeah|yep|no|nope|not|noth
 def with_speaker(sentence: Sentence, start: int, *, first: bool) -> tuple[Sentence, int] | None:
     """Return the rest of a sentence from ``start`` with the auxiliary that goes with the missing «I».
 
-    The number is the place of its first word. ``first`` is whether no clause stands before. Returns ``None`` if no verb stands there that only the speaker can mean.
+    The number is the place of its first word. ``first`` is whether no clause stands before.
+    Returns ``None`` if no verb stands there that only the speaker can mean.
     """
     verb = _DROPPED.match(sentence.masked, start)
     if verb is None or _HOLLOW.match(sentence.masked, start):

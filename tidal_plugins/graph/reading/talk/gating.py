@@ -44,7 +44,7 @@ PLAYED = lazy_re(
     r"(?:\A|[.!?\n])[\s\"“*]{0,4}+"
     r"(?:(?:now,? |please,? |no,? |hi,? |i want you to |you will |you are going to |let['’]s )?"
     r"(?:act|pretend|imagine|role-?play|simulate)\b|"
-    r"you(?:['’]re| are) (?:an?|the)\b|(?:would|could|can) you (?:please )?(?:act|pretend))",
+    r"you(?:['’]re| are) (?:an?|the)\b|(?:would|could|can) you (?:please )?(?:act|pretend))|\bscenario\s+\d",
     re.IGNORECASE,
 )
 """Requests to play a role: what they say is of nobody."""

@@ -83,7 +83,7 @@ FORMS = (
     form("plays", PEOPLE,
         rf"(?:{IS}\s+{ADV}(?:trying(?:\s+out)?|doing|practi[cs]ing|getting\s+into|taking\s+up)|{HAVING}{ADV}(?:tried"
         r"(?:\s+out)?|been\s+(?:trying|doing|practi[cs]ing)|started(?:\s+doing)?|did|does?|practi[cs]es?|took\s+up))"
-        rf"\s+(?:some\s+)?(?=(?:[\w-]+\s+)?{_SPORT}\b)", "thing", "activity"),
+        rf"\s+(?:some\s+)?(?=(?:(?!play|learn)[\w-]+\s+)?{_SPORT}\b)", "thing", "activity"),
     form("plays", PEOPLE,
         rf"(?:{IS}\s+{ADV}learning|{HAVE}been\s+{ADV}learning|{HAVING}{ADV}(?:started\s+(?:learning|to\s+learn)|learned"
         r"|learnt))\s+(?:how\s+)?to\s+play\s+", "thing", "activity"),

@@ -42,7 +42,9 @@ NO_SPOT = lazy_re(
 )
 """Nouns after «in the» and «on the» that are no places."""
 INTENT = lazy_re(
-    r"(?:let\s+(?:them|him|her|people|everyone)\s+know|be|have|say|admit|know|see|think|feel|agree|thank|let\s+you|tell\s+you|ask\s+(?:you|if|whether|about|a"
+    r"(?:let\s+(?:them|him|her|people|everyone)\s+(?:know|down)|give\s+(?:it|that|this)\s+a\s+\w+|play\s+it\s+by\s+ear"
+    r"|worry|take\s+(?:a\s+look|your|it|that)|(?:chat|talk|speak)\s+soon|wait\b|get\s+moving|get\s+on\s+(?:it|this)"
+    r"|get\s+started\s+with\s+(?:it|this|that)|be|have|say|admit|know|see|think|feel|agree|thank|let\s+you|tell\s+you|ask\s+(?:you|if|whether|about|a"
     r"\s+question)|mention|hear|understand|remember|"
     r"believe|love|like|hate|stop|keep|stay|stick\s+together|never|always|not|do\s+(?:it|that|this|so|the"
     r"\s+same)|try\s+(?:it|that)"

@@ -75,7 +75,8 @@ _QUOTES = tuple("\"'“‘«")
 _LEAD = lazy_re(r"\s*(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 _SERVICE = lazy_re(r"[a-z]\w*(?:-[a-z0-9]+)+")
 _POINTS = lazy_re(
-    r"\b(?:it|that|them|this one|those)\Z|\A(?:they|these|this|he|she|(?:this|these)\s\w+)\Z", re.IGNORECASE
+    r"\b(?:it|that|them|this one|those)\Z|\A(?:they|these|this|he|she|him|her|us|you|(?:this|these)\s\w+)\Z",
+    re.IGNORECASE,
 )
 """A phrase whose meaning another sentence has."""
 _STARS = lazy_re(r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)")

@@ -38,6 +38,7 @@ _START = lazy_re(
 )
 ANYBODY = frozenset(("others",))
 """The kind of those whom only the talk before names, and who may still give the speaker something."""
+_KINDS = ("me", "us", "you", "third", "others", "kin", "thing", "name", "code", "service")
 MINE = frozenset(("me", "us"))
 """Kinds of subjects that are the speaker, alone or with others."""
 PEOPLE = frozenset(("me", "us", "you", "third", "kin", "name"))
@@ -65,11 +66,9 @@ def subject_at(masked: str, start: int) -> Subject:
     match = _START.match(masked, start)
     if match is None:
         return Subject("none", ((start, start),), start)
-    kind = next(
-        kind
-        for kind in ("me", "us", "you", "third", "others", "kin", "thing", "name", "code", "service")
-        if match[kind]
-    )
+    kind = next(kind for kind in _KINDS if match[kind])
+    if kind == "name" and match[kind].endswith("ing"):
+        return Subject("none", ((start, start),), start)  # «Combining the two is a great idea»
     named = match.span("called") if kind == "kin" and match["called"] else match.span(kind)
     if kind == "us" and " " in match[kind]:
         named = (match.end(kind) - 1, match.end(kind))  # «my wife and I»: the speaker is one of them

@@ -108,7 +108,7 @@ FORMS = (
         r"|ill|unwell|fed\s+up|injured|pregnant|retired|engaged|divorced|unemployed|burned\s+out|homesick"
         r"|depressed|overwhelmed|upset)(?:\s+and\s+\w+(?:\s+up)?)?)\b", "", "status"),
     form("has_status", NONE,
-        r"(?P<s>(?:the\s+|my\s+|our\s+)?(?:(?!(?:and|as|marked|was|is|been|be|not|just|already|have|has|had|it|that"
+        r"(?P<s>(?:the\s+|my\s+|our\s+)?(?:(?!(?:and|as|keep|kept|me|you|marked|was|is|been|be|not|just|already|have|has|had|it|that"
         r"|this|i|we|get|got|well|all|also|then|were|are|being|to)\b)[\w-]+\s+){1,2}?)(?P<o>deleted|posted"
         r"|cancelled|ordered|booked|paid|signed|fixed"
         r"|installed|merged|deployed|handed\s+in|delivered|shipped)(?=\s+(?:on|in|at|last|yesterday|today|already"

@@ -126,7 +126,7 @@ FORMS = (
     form("plans", NONE, r"(?:can\s+you\s+|please\s+)?remind\s+me\s+to\s+", "deed", "plan"),
     form("wants", PEOPLE,
         rf"(?:\s+{NOT}{ADV}(?:(?:wants?|hopes?|wish|wishes|aims?|dreams?)\s+to|dreams?\s+of)|(?:['’]d|\s+would)\s+{ADV}"
-        rf"(?:love|like)\s+to|{IS}\s+{ADV}(?:hoping\s+to|looking\s+forward\s+to|dying\s+to|trying\s+to)|(?:\s+can['’]?t|\s+cannot)\s+wait\s+to)\s+(?!thank\b|hear(?:ing)?\b|know\b|say\b"
+        rf"(?:love|like)\s+to|(?:{IS}|{HAVE}been)\s+{ADV}(?:hoping\s+to|looking\s+forward\s+to|dying\s+to|trying\s+to)|(?:\s+can['’]?t|\s+cannot)\s+wait\s+to)\s+(?!thank\b|hear(?:ing)?\b|know\b|say\b"
         r"|tell\b|see\s+(?:your|what|how|you)\b)", "deed", "plan"),
     form("wants", NONE,
         r"(?:can['’]?t\s+wait\s+to|hoping\s+to|looking\s+forward\s+to|hope\s+to)\s+(?!hear(?:ing)?\b|know\b"

@@ -13,6 +13,7 @@ _DROPPED = lazy_re(
     r"(?P<am>gonna|planning|thinking|looking\s+(?:for|into|at)|hoping|trying|working|heading|getting\s+(?:ready|into)|"
     r"reading|learning|studying|taking|off\s+to|back\s+from|ready\s+to|keen\s+(?:to|on)|eager\s+to|excited\s+to|"
     r"hyped\s+to|determined\s+to|obsessed|hooked)"
+    r"(?![^.!?;,]*\s(?:is|are|was|has|can|will|must|helps?|makes?|sounds?|feels?|gives?|brings?)\s)"
     r"|(?P<have>been)"
     r"|(?P<did>had|got|went|came|saw|met|took|made|did|ran|won|lost|bought|found|gave|wrote|drew|built|baked|cooked|"
     r"painted|started|finished|completed|submitted|tried|visited|explored|attended|joined|signed|moved|adopted|ordered|"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidal_plugins.english.calendar import ANY_MONTH
+from tidal_plugins.english.calendar import ANY_MONTH, WEEKDAY
 from tidal_plugins.graph.reading.clauses import MASK
 from tidal_plugins.graph.reading.talk.days import DATED
 from tidal_plugins.graph.reading.talk.forms import ADV, HAVE, HAVING, IS, NOT, anywhere, form
@@ -159,6 +159,11 @@ FORMS = (
         rf"(?P<s>{_NOBODY}(?!(?:to(?:day|morrow)|yesterday|its|his|her|my|our|the|this|next)\b)(?:(?!and\b|or\b|but\b)[\w'’-]+\s){{1,7}}?)is"
         rf"\s+(?:now\s+|still\s+)?(?:on\s+|set\s+for\s+|in\s+[\w\s]{{2,15}},\s+)?(?P<o>{DATED})(?=\s*(?:[.,;!]|$))",
         "", "date"),
+    form("appointment", frozenset(("thing", "name", "kin")),
+        r"\s+(?:goes\s+(?:in|out|live|up|on\s+sale)|moves\s+in|opens|closes|departs|lands|ships|expires|ends|kicks\s+off"
+        rf"|runs\s+out)\s+(?:\w+\s+){{0,3}}?on\s+(?={DATED})", "day", "date"),
+    form("uses", NONE,
+        rf"(?P<s>(?:(?:the|our|all|my)\s+)?[a-z]\w+s)\s+(?:now\s+|all\s+)?use\s+(?={MASK}|(?-i:[A-Z]))", "thing"),
     form("appointment", NONE,
         rf"(?:(?:my|our|the)\s+)?(?P<s>next\s+(?:[\w'’-]+\s){{1,4}}?)is\s+(?:on\s+|set\s+for\s+|in\s+[\w\s]{{2,15}},\s+)?"
         rf"(?P<o>{DATED})", "", "date"),
@@ -192,6 +197,12 @@ PHRASES = (
         r"(?:painting|drawing|sketch|poem|song|recipe|sculpture|self-portrait|portrait|quilt))\b", "creation"),
     anywhere("appointment",
         rf"(?<!\w)(?P<s>{NAME})\s+\((?:days?\s+[\d–-]+:\s*)?(?!{MASK})(?P<o>{DATED})[^()]{{0,20}}\)", "date"),
+    anywhere("appointment",
+        rf"(?:\A|[,;:.]\s+)(?:the\s+)?(?P<s>(?!(?:back|see|until|also|then|only|except|and|for|after|before|i|we|you|he|she|they|an?"
+        rf"|it)\b)(?!\w+(?:ed|ing)\b)[\w'’-]+(?:\s(?!\w+(?:ed|ing)\b)(?!(?:is|are"
+        r"|was|will|be|has|have|you|i|we|he|she|it|they|me|us|on|by|to|due|starts?|can|that|goes)\b)[\w'’-]+){0,3})(?<!s)\s+on\s+"
+        rf"(?P<o>(?:{WEEKDAY},?\s+)?(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{ANY_MONTH}|{ANY_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?))"
+        r"(?=\s*(?:[.,;!]|$|\bat\s+\d|\baround\b|\bwith\b))", "date"),
     anywhere("deadline",
         rf"(?<!\w)deadline\b[\w\s]{{0,20}}?\s(?:is|for)\s+(?:the\s+)?(?P<s>[\w-]+(?:\s(?!on\b|is\b|by\b)[\w-]+){{0,2}})\s+"
         rf"(?:on|is|by)\s+(?P<o>{DATED})", "date"),

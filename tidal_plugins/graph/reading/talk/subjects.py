@@ -67,8 +67,8 @@ def subject_at(masked: str, start: int) -> Subject:
     if match is None:
         return Subject("none", ((start, start),), start)
     kind = next(kind for kind in _KINDS if match[kind])
-    if kind == "name" and match[kind].endswith("ing"):
-        return Subject("none", ((start, start),), start)  # «Combining the two is a great idea»
+    if kind == "name" and match["and"] and match[kind].endswith("ing"):
+        return Subject("none", ((start, start),), start)  # «Combining work and play is a great idea»
     named = match.span("called") if kind == "kin" and match["called"] else match.span(kind)
     if kind == "us" and " " in match[kind]:
         named = (match.end(kind) - 1, match.end(kind))  # «my wife and I»: the speaker is one of them

@@ -98,6 +98,10 @@ FORMS = (
         r"(?:\s+was|\s+got|['’]ve\s+been|\s+have\s+been|\s+has\s+been)\s+(?:just\s+|recently\s+)?(?:asked\s+to\s+be"
         r"|chosen\s+(?:as|to\s+be)|appointed(?:\s+as)?|elected(?:\s+as)?|hired\s+as|named|promoted\s+to"
         r"|picked\s+(?:as|to\s+be))\s+", "job", "role"),
+    form("works_as", NONE,
+        r"(?:being|been)\s+(?:chosen|picked|named|elected|appointed|hired)\s+(?:as\s+|to\s+be\s+)?", "job", "role"),
+    form("studies", NONE,
+        r"(?:learning|studying)\s+(?P<o>(?-i:[A-Z])\w+)\s+(?P<s>)(?:has\s+been|is|was)\b", "", "subject"),
     form("member_of", PEOPLE,
         rf"{IS}\s+{ADV}(?:lucky|proud|happy|honou?red|excited|thrilled|glad|blessed|grateful)\s+to\s+be\s+(?:an?\s+)?"
         r"(?:\w+\s+)?(?:part|member)\s+of\s+(?=(?:an?|the|my|our|this|such\s+an?)\s)(?!(?:the|this)\s+(?:process"

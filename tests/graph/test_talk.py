@@ -225,6 +225,8 @@ def test_moving_ends_the_older_home(memory, clock):
         ("We decided to use Redis.", "We decided to use Redis"),
         ("I always check the logs first.", "user always checks the logs first"),
         ("Ann doesn't live in Rome.", "Ann does not live in Rome"),
+        ("Handover of the keys is on Friday 3 April.", "Handover of the keys is on Friday 3 April"),
+        ("Thinking of keeping bees.", "user has keeping bees in mind"),
     ],
 )
 def test_relations_are_grammatical_sentences(memory, text, expected):

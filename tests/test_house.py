@@ -85,10 +85,6 @@ INTERNAL = {
     "model/test_capsule.py": {"tidal_plugins.model.capsule": "the format of a capsule, case by case"},
     "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
     "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},
-    "presence/test_processes.py": {
-        "tidal_plugins.model.presence": "the type of a state, which another memory stores meanwhile",
-        "tidal_plugins.presence.stored": "the moment of reading a state, at which others are quicker",
-    },
     "presence/test_ticks.py": {
         "tidal_plugins.presence.gate": "the score of a made-up state",
         "tidal_plugins.presence.ticks": "what time does to made-up states",

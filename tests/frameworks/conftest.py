@@ -6,8 +6,6 @@ import functools
 import itertools
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,7 +23,10 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import Field, PrivateAttr
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
+from tests.forking import forker
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
+
+PREPARE = "import langgraph.checkpoint.sqlite, tests.frameworks.conftest"
 
 SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
@@ -214,13 +215,11 @@ def in_process(path, tmp_path):
     """Return a function that runs a graph in a process of its own, on the same files."""
 
     def run(**command: Any) -> Any:
-        worker = Path(__file__).with_name("graph_process.py")
+        worker = str(Path(__file__).with_name("graph_process.py"))
         arguments = [str(path), str(tmp_path / "checkpoints.db"), json.dumps(command)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(
-            [sys.executable, str(worker), *arguments], env=environment, capture_output=True, text=True, timeout=500
-        )
-        assert done.returncode == 0, done.stderr
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = forker(PREPARE).run(worker, *arguments, env=environment, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
 
     return run

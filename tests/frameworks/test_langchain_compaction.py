@@ -137,12 +137,12 @@ def test_a_history_that_fits_is_shown_as_it_is(memory, agent, strict):
 async def test_a_long_conversation_stays_within_the_limit_and_loses_nothing(memory, agent, strict, run):
     model = strict(answered, max_tokens=LIMIT)
     app = agent(model)
-    result = await talk(run, app, range(40))
+    result = await talk(run, app, range(24))
     assert any(map(by_compaction, model.shown[-1]))
-    assert texts(result["messages"]) == [text for n in range(40) for text in (question(n), answer(n))]
+    assert texts(result["messages"]) == [text for n in range(24) for text in (question(n), answer(n))]
     episodes = memory.episodes.list(thread="one")
-    assert [episode.query for episode in episodes] == [question(n) for n in range(40)]
-    assert [episode.answer for episode in episodes] == [answer(n) for n in range(40)]
+    assert [episode.query for episode in episodes] == [question(n) for n in range(24)]
+    assert [episode.answer for episode in episodes] == [answer(n) for n in range(24)]
 
 
 def test_the_checkpointed_history_is_untouched(agent, strict):

@@ -113,15 +113,15 @@ def history(turns):
 def test_a_react_loop_stays_within_the_limit_and_its_history_whole(memory, graph, strict):
     model = strict(looks_up, max_tokens=LIMIT)
     app = graph(model)
-    result = talked(app, range(40))
+    result = talked(app, range(20))
     assert any(map(by_compaction, model.shown[-1]))
     kept = app.get_state(thread("one")).values["messages"]
     assert kept == result["messages"]
-    assert len(kept) == 40 * 5
+    assert len(kept) == 20 * 5
     assert not any(map(by_compaction, kept))
     episodes = memory.episodes.list(thread="one")
-    assert [episode.query for episode in episodes] == [question(number) for number in range(40)]
-    assert [len(episode.tool_calls) for episode in episodes] == [2] * 40
+    assert [episode.query for episode in episodes] == [question(number) for number in range(20)]
+    assert [len(episode.tool_calls) for episode in episodes] == [2] * 20
 
 
 async def test_async_does_the_same(memory, graph, strict):
@@ -404,12 +404,12 @@ def test_the_stream_of_messages_shows_nothing_that_compaction_wrote(graph, stric
 def test_rewriting_messages_is_opt_in_and_happens_when_a_context_was_rebuilt(memory, graph, strict):
     model = strict(looks_up, max_tokens=LIMIT)
     app = graph(model, output_messages_key="messages")
-    lengths = [len(talked(app, [number])["messages"]) for number in range(40)]
+    lengths = [len(talked(app, [number])["messages"]) for number in range(20)]
     assert max(lengths) < 40
     assert any(map(by_compaction, app.get_state(thread("one")).values["messages"]))
     episodes = memory.episodes.list(thread="one")
-    assert [episode.query for episode in episodes] == [question(number) for number in range(40)]
-    assert [len(episode.tool_calls) for episode in episodes] == [2] * 40
+    assert [episode.query for episode in episodes] == [question(number) for number in range(20)]
+    assert [len(episode.tool_calls) for episode in episodes] == [2] * 20
 
 
 def test_a_rewritten_history_that_fits_is_left_alone(memory):
@@ -427,7 +427,7 @@ def test_a_rewritten_history_that_fits_is_left_alone(memory):
 
 def test_the_citations_of_a_rewritten_history_survive_the_next_compactions(memory, graph, strict):
     app = graph(strict(answered, max_tokens=LIMIT), output_messages_key="messages")
-    talked(app, range(60))
+    talked(app, range(30))
     messages = app.get_state(thread("one")).values["messages"]
     told = reached(memory, "\n".join(m.text for m in messages if by_compaction(m)))
     shown = {memory.episodes.id_of(m.id, thread="one") for m in messages if m.type == "human" and m.id.startswith("h")}
@@ -504,7 +504,7 @@ def test_a_rewritten_turn_whose_state_is_lost_keeps_its_request_and_goes_on(memo
 def test_a_rewritten_history_led_back_sees_nothing_of_the_branch_that_it_left(graph, strict):
     model = strict(answered, max_tokens=LIMIT)
     app = graph(model, output_messages_key="messages")
-    for number in range(60):
+    for number in range(30):
         app.invoke(user(question(number), id=f"h{number}"), thread("one"))
         if number == 20:
             past = app.get_state(thread("one")).config

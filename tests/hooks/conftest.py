@@ -12,9 +12,22 @@ from typing import Any
 
 import pytest
 
+from tests.forking import forker
 from tidal_plugins import Episode, HashingEmbedder, TidalMemory
 
 ROOT = Path(__file__).parents[2]
+
+PREPARE = """
+import tempfile, threading, tidal_hooks.events, tidal_hooks.recording, tidal_hooks.running, tidal_hooks.texts
+from tidal_plugins import HashingEmbedder, TidalMemory
+with tempfile.TemporaryDirectory() as folder:
+    memory = TidalMemory(f"{folder}/a.db", embedder=HashingEmbedder())
+    memory.record("Is the kiln free on Friday?", "The kiln is free.")
+    memory.whisper("When is the kiln free?")
+    tidal_hooks.texts.at_start(memory, "new", threading.TIMEOUT_MAX)
+    memory.close(timeout=120)
+"""
+"""Imports what hooks import when they run."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +46,8 @@ class Agent:
         path = self.home / "hooks.log"
         return path.read_text("utf-8") if path.exists() else ""
 
-    def start(self, *options: str, module: str = "tidal_hooks") -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-m", module, *(["hook"] if module == "tidal_cli" else []), *options]
+    @property
+    def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TIDAL_", "CLAUDE_"))}
         own = {
             "HOME": str(self.home),
@@ -43,15 +56,23 @@ class Agent:
             "TIDAL_HOOK_LOG": str(self.home / "hooks.log"),
             "TIDAL_HOOK_TIMEOUT": "120",
         }
+        return kept | own
+
+    def start(self, *options: str, module: str = "tidal_hooks") -> subprocess.Popen[bytes]:
+        """Start a hook as an agent does."""
+        words = [sys.executable, "-m", module, *(["hook"] if module == "tidal_cli" else []), *options]
         pipe = subprocess.PIPE
-        return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=kept | own, cwd=self.project)
+        return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=self.environment, cwd=self.project)
 
     def give(self, given: bytes, *options: str) -> str:
-        """Run a hook with these bytes, and return what it prints. It succeeds, and says nothing else."""
-        process = self.start(*options)
-        out, err = process.communicate(given)
-        assert (process.returncode, err.decode()) == (0, "")
-        return out.decode()
+        """Run a hook with these bytes in a process of its own, and return what it prints.
+
+        It succeeds, and says nothing else.
+        """
+        hook = forker(PREPARE)
+        ran = hook.run("-m", "tidal_hooks", *options, env=self.environment, cwd=self.project, given=given)
+        assert (ran.returncode, ran.stderr.decode()) == (0, "")
+        return ran.stdout.decode()
 
     def hook(self, event: str, session: str = "new", *options: str, **fields: Any) -> str:
         about = {"hook_event_name": event, "session_id": session, "cwd": str(self.project)}

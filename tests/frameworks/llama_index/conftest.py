@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,10 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import ToolSelection
 from pydantic import Field, PrivateAttr
 
+from tests.forking import forker
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+
+PREPARE = "import llama_index.core.agent.workflow, llama_index_tidal, tests.frameworks.llama_index.conftest"
 
 SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
@@ -194,17 +195,11 @@ def in_process(path):
     """Return a function that runs one step of an agent in a process of its own, on the same file."""
 
     def run(**command: Any) -> Any:
-        worker = Path(__file__).with_name("context_process.py")
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(
-            [sys.executable, str(worker), str(path)],
-            input=json.dumps(command),
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=500,
-        )
-        assert done.returncode == 0, done.stderr
+        worker = str(Path(__file__).with_name("context_process.py"))
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        given = json.dumps(command).encode()
+        done = forker(PREPARE).run(worker, str(path), env=environment, cwd=path.parent, given=given)
+        assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
 
     return run

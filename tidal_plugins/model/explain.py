@@ -38,7 +38,8 @@ class RecallExplanation:
     """A recall as plain data: strings, numbers, lists and dictionaries.
 
     ``at`` is ISO 8601. ``stages`` counts the ``dropped`` candidates by stage; each of those has its id, stage, reason
-    and origin. ``peers`` are the other memories that were asked, ``times`` the times that the query names. ``threshold`` is that of a whisper.
+    and origin. ``peers`` are the other memories that were asked, ``times`` the times that the query names.
+    ``threshold`` is that of a whisper.
     """
 
     query: str

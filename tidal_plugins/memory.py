@@ -178,16 +178,23 @@ class TidalMemory(CompactingView):
         return stored[0] if isinstance(text, str | Note) else stored
 
     def forget(
-        self, *ids: str, source: str | None = None, thread: str | None = None, everywhere: bool = False
+        self,
+        *ids: str,
+        source: str | None = None,
+        thread: str | None = None,
+        everywhere: bool = False,
+        dry_run: bool = False,
     ) -> Receipt:
         """Remove entries and episodes for good: by id or citation, by source, or a whole thread.
 
         Rows, indexes, vectors and bytes are removed; a keyed hash stays, so that the same text is not captured again.
         An entry that was said in an episode is blanked in it. ``everywhere`` removes the same text from wherever it
         stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
-        many in one call.
+        many in one call. ``dry_run`` removes nothing, and returns the receipt of what would go. It needs a memory that
+        may write, since it does the work and takes it back. ``memory.maintenance.erasures()`` lists the forgettings.
         """
-        return self._services.forget(self.scope, ids, source, thread, check_flag(everywhere, "everywhere"))
+        deep, looks = check_flag(everywhere, "everywhere"), check_flag(dry_run, "dry_run")
+        return self._services.forget(self.scope, ids, source, thread, everywhere=deep, dry_run=looks)
 
     @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(

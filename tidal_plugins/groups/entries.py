@@ -1,4 +1,4 @@
-"""Entries: what is stored, listed by a filter and without a question."""
+"""Entries: what is stored, listed by a filter and without a question, and what comes back from the archive."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Unpack
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.maintenance.tiers import list_archived, restore
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.retrieval.request import active, checked_filter, checked_limit
@@ -53,4 +54,26 @@ class Entries:
             newest_first=check_flag(newest_first, "newest_first"),
         )
 
+    @question
+    def archived(self, *, limit: int = 50, after: int = 0) -> builtins.list[Entry]:
+        """List the entries that recall finds no more: archived ones and expired ones, those that left it last first.
+
+        ``after`` is how many of the first to pass over. Episodes are left out: their entries are listed. Raises
+        ``InvalidInput``.
+        """
+        most, passed = checked_limit(limit), check_int(after, "after", 0)
+        return list_archived(self._services.storage, self._scope, self._services.now(), most, passed)
+
+    def restore(self, id: str) -> Entry:
+        """Bring an archived or expired entry back into recall, as warm as if it had just been used, and return it.
+
+        An episode comes back with all its entries. What is in recall stays as it is. Fading goes on from then. Raises
+        ``NotFound``, and ``Forgotten`` for what was forgotten, which nothing brings back.
+        """
+        entry = self._services.entry(self._scope, id)
+        restore(self._services.writer, self._scope, entry, self._services.now())
+        return self._services.entry(self._scope, entry.id)
+
     alist = in_thread(list)
+    aarchived = in_thread(archived)
+    arestore = in_thread(restore)

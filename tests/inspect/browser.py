@@ -78,7 +78,7 @@ class Desk:
 @contextmanager
 def served(memory: TidalMemory, **options: Any) -> Iterator[str]:
     """Serve a memory on a free port by a thread; yield the address."""
-    config = uvicorn.Config(application(memory, token=TOKEN, **options), port=0, log_level="warning")
+    config = uvicorn.Config(application(memory, token=TOKEN, **options), port=0, ws="none", log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Drawing: numbers as shapes that a template puts into SVG. A class, and no style, gives a shape its colour."""
+"""Plots: numbers as shapes that a template puts into SVG. A class, and no style, gives a shape its colour."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def height(value: float, low: float = 0.0, high: float = 1.0) -> float:
 def curve(values: Sequence[tuple[float, str, bool]], low: float = 0.0, high: float = 1.0) -> list[Point]:
     """Return values, each with its words and whether it is drawn full, as points at equal distances."""
     step = WIDTH / max(1, len(values) - 1)
-    return [Point(place * step, height(value, low, high), told, full) for place, (value, told, full) in enumerate(values)]
+    return [
+        Point(place * step, height(value, low, high), told, full) for place, (value, told, full) in enumerate(values)
+    ]
 
 
 def line(points: Sequence[Point]) -> str:

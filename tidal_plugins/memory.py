@@ -259,22 +259,34 @@ class TidalMemory(CompactingView):
         exclude: Collection[str] = (),
         session: Session | int | None = None,
         affect: Affect | None = None,
+        as_of: datetime | None = None,
+        profile: Profile | None = None,
     ) -> Whisper:
         """Return the few memories to show a model before it answers ``turn``, in at most 500 characters, or none.
 
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
-        the ids of memories that the model sees anyway; ``session`` and ``affect`` as in ``recall``.
+        the ids of memories that the model sees anyway; the others are as in ``recall``: ``as_of`` gives the whisper as
+        it would have been then.
         """
         from tidal_plugins.retrieval.request import Request
         from tidal_plugins.sessions.session import session_id
 
-        services, id = self._services, session_id(session)
+        services = self._services
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")
-        settings, mood = services.settings, services.affect
-        return services.whisper(
-            Request.of_turn(self.scope, turn, self.now(), settings, mood, exclude=exclude, session=id, affect=affect)
+        request = Request.of_turn(
+            self.scope,
+            turn,
+            self.now(),
+            services.settings,
+            services.affect,
+            exclude=exclude,
+            session=session_id(session),
+            affect=affect,
+            as_of=as_of,
+            profile=profile,
         )
+        return services.whisper(request)
 
     def get(self, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""

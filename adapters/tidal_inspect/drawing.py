@@ -1,54 +1,71 @@
-"""Drawing: places for what lies around one thing, ring by ring, as numbers that a template draws with."""
+"""Drawing: numbers as shapes that a template puts into SVG. A class, and no style, gives a shape its colour."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import cos, pi, sin
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-RING, MARGIN = 150, 110
-"""The distance from ring to ring, and the room for names beyond the last one."""
+COLOURS = 8
+
+WIDTH, HEIGHT = 600.0, 150.0
+"""Size of the room for a curve, in units of its SVG."""
 
 
-class Node(NamedTuple):
-    """Something to draw: its id, a name, where a click leads, the id that it hangs on, and how strongly it does."""
+class Segment(NamedTuple):
+    """A part of a stacked bar, in percent of its room. ``colour`` is the number of a class."""
 
-    id: str
     name: str
-    link: str
-    parent: str = ""
-    strength: float = 1.0
+    value: float
+    x: float
+    width: float
+    colour: int
 
 
-class Placed(NamedTuple):
-    """A node with its place, and the place of the one that it hangs on."""
+class Point(NamedTuple):
+    """A point of a curve. ``inside`` says whether it is drawn full."""
 
-    node: Node
     x: float
     y: float
-    from_x: float
-    from_y: float
+    told: str
+    inside: bool
 
 
-class Drawing(NamedTuple):
-    """Placed nodes, the first in the middle, in a square of ``size``."""
+def extent(bars: Iterable[Mapping[str, float]]) -> tuple[float, float]:
+    """Return how far several bars reach to the left and to the right, so that they have one scale."""
+    low, high = 0.0, 0.0
+    for bar in bars:
+        low = min(low, sum(part for part in bar.values() if part < 0))
+        high = max(high, sum(part for part in bar.values() if part > 0))
+    return (low, high) if high > low else (0.0, 1.0)
 
-    nodes: Sequence[Placed]
-    size: int
+
+def stacked(parts: Mapping[str, float], room: tuple[float, float], colours: Mapping[str, int]) -> list[Segment]:
+    """Return parts one after another: those above zero to the right of it, the others to the left."""
+    low, high = room
+    share, right, left = 100 / (high - low), -low, -low
+    found = []
+    for name, value in parts.items():
+        if value >= 0:
+            start, right = right, right + value
+        else:
+            start = left = left + value
+        found.append(Segment(name, value, start * share, abs(value) * share, colours.get(name, COLOURS - 1)))
+    return found
 
 
-def drawn(nodes: Sequence[Node]) -> Drawing:
-    """Return nodes around the first of them. Each hangs on an earlier one, or else on the first."""
-    ways: dict[str, tuple[int, ...]] = {nodes[0].id: ()}  # by id, the places of the nodes that lead to one, and its own
-    for place, node in enumerate(nodes[1:], 1):
-        ways[node.id] = (*ways.get(node.parent, ()), place)
-    leaves = sorted(way for way in ways.values() if not any(other[:-1] == way for other in ways.values() if other))
-    half = RING * max(map(len, leaves)) + MARGIN
+def height(value: float, low: float = 0.0, high: float = 1.0) -> float:
+    """Return the place of a value between two bounds, from the top of the room for a curve."""
+    return HEIGHT - (min(max(value, low), high) - low) / (high - low) * HEIGHT
 
-    def point(way: tuple[int, ...]) -> tuple[float, float]:
-        below = [place for place, leaf in enumerate(leaves) if leaf[: len(way)] == way]
-        angle = 2 * pi * sum(below) / len(below) / len(leaves)
-        return round(half + RING * len(way) * cos(angle), 1), round(half + RING * len(way) * sin(angle), 1)
 
-    placed = [Placed(node, *point(ways[node.id]), *point(ways[node.id][:-1])) for node in nodes]
-    return Drawing(placed, 2 * half)
+def curve(values: Sequence[tuple[float, str, bool]], low: float = 0.0, high: float = 1.0) -> list[Point]:
+    """Return values, each with its words and whether it is drawn full, as points at equal distances."""
+    step = WIDTH / max(1, len(values) - 1)
+    return [
+        Point(place * step, height(value, low, high), told, full) for place, (value, told, full) in enumerate(values)
+    ]
+
+
+def line(points: Sequence[Point]) -> str:
+    """Return points as those of a polyline."""
+    return " ".join(f"{point.x:.1f},{point.y:.1f}" for point in points)

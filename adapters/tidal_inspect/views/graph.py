@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from tidal_inspect.drawing import Node, drawn
 from tidal_inspect.page import Page, View
+from tidal_inspect.rings import Node, drawn
 from tidal_plugins import NotFound, TidalMemory
 from tidal_plugins.model.graph import Entity, Relation
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
 
 from tests.conftest import OpenMemory
 from tests.inspect.conftest import Browse, Visit
+from tidal_inspect.views import VIEWS
 from tidal_plugins import Exchange, Message, TidalMemory, ToolCall
 
 HOSTILE = (
@@ -25,6 +28,9 @@ HOSTILE = (
     "w" * 3_000,
 )
 """Texts that try to become something else on a page."""
+
+NAMED = ("/fact", "/dossier")
+"""Pages of one thing, which the address names."""
 
 
 def poison(memory: TidalMemory) -> None:
@@ -52,18 +58,22 @@ def poisoned(open_memory: OpenMemory) -> TidalMemory:
 
 @pytest.mark.slow
 def test_hostile_memories_run_nothing_on_any_page(browse: Browse, poisoned: TidalMemory) -> None:
-    desk = browse(poisoned)
-    paths = ["/", "/timeline", "/timeline?page=2"]
-    paths += [
-        f"/entry/{one.id}" for one in (*poisoned.episodes.list(), *poisoned.entries.list(kinds=["skill", "fact"]))
+    desk = browse(poisoned, allow_writes=True)
+    paths = [path for view in VIEWS for path in view.pages if "{" not in path and path not in NAMED] + [
+        "/timeline?page=2"
     ]
+    paths += [f"/episode/{one.id}" for one in poisoned.episodes.list()]
+    paths += [f"/entry/{one.id}" for one in poisoned.entries.list(kinds=["skill", "fact"], limit=14)]
+    known = poisoned.graph.entities(limit=5)
+    paths += [f"/graph?{urlencode({'name': one.name})}" for one in known]
+    paths += [f"/fact?{urlencode({'key': one.key})}" for one in poisoned.facts.list(limit=5)]
     for path in paths:
         tab = desk.open(path)
         for fold in tab.locator("main details").all():
             fold.evaluate("one => one.open = true")
         tab.mouse.move(200, 300)
         desk.check()
-        assert tab.url == f"{desk.address}{path}"
+        assert tab.url.startswith(desk.address)
         assert tab.locator("iframe, object, main style, main link, meta[http-equiv], base, img").count() == 0
         assert desk.fits, path
 
@@ -87,7 +97,7 @@ def test_hostile_texts_stand_on_the_page_whole(visit: Visit, poisoned: TidalMemo
 
     client = visit(poisoned)
     for episode in poisoned.episodes.list():
-        page = client.get(f"/entry/{episode.id}").text
+        page = client.get(f"/episode/{episode.id}").text
         assert episode.query in unescape(page)
         assert "<script" not in page
 

@@ -101,6 +101,6 @@ def test_a_field_that_cannot_be_is_named(visit: Visit, filled: TidalMemory, fiel
 
 def test_the_pages_write_nothing(visit: Visit, filled: TidalMemory) -> None:
     episodes, entries, mood = filled.episodes.list(), filled.entries.list(), filled.affect.state()
-    for path in ("/", "/timeline", f"/entry/{episodes[0].id}"):
+    for path in ("/", "/timeline", f"/episode/{episodes[0].id}"):
         assert visit(filled).get(path, params={"turn": TURN}).status_code == 200
     assert (filled.episodes.list(), filled.entries.list(), filled.affect.state()) == (episodes, entries, mood)

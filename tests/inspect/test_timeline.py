@@ -37,11 +37,11 @@ def test_a_turn_is_verbatim_with_what_it_taught(browse: Browse, filled: TidalMem
     filled.graph.index_pending()
     first, *_, last = filled.episodes.list(thread="monday")
     desk = browse(filled)
-    tab = desk.open(f"/entry/{first.citation}")
+    tab = desk.open(f"/episode/{first.citation}")
     assert tab.locator("article .said").first.inner_text() == "My cousin Nora repairs clocks in Porto."
     assert "Nora is the cousin of user" in tab.locator("main").inner_text()
     desk.picture("turn")
-    tab = desk.open(f"/entry/{last.id}")
+    tab = desk.open(f"/episode/{last.id}")
     assert "contradicts bridge: open, but «The bridge is closed now.»" in tab.locator("main").inner_text()
 
 
@@ -85,14 +85,14 @@ def test_other_entries_are_shown_as_they_are_stored(visit: Visit, filled: TidalM
     [skill] = filled.entries.list(kinds=["skill"])
     page = visit(filled).get(f"/entry/{skill.citation}").text
     assert skill.text in page
-    assert "source <bdi" in page
+    assert "from <bdi" in page
 
 
 def test_what_is_not_there_and_what_was_forgotten_is_said(visit: Visit, filled: TidalMemory) -> None:
     client, episode = visit(filled), filled.episodes.list()[0]
-    assert client.get("/entry/nothing").status_code == 404
+    assert client.get("/episode/nothing").status_code == 404
     filled.forget(episode.id)
-    gone = client.get(f"/entry/{episode.id}")
+    gone = client.get(f"/episode/{episode.id}")
     assert gone.status_code == 404
     assert "forgotten" in gone.text
 
@@ -102,4 +102,4 @@ def test_another_scope_is_not_shown(open_memory: OpenMemory, visit: Visit) -> No
     there = memory.scoped("user", "42").record("The kiln is mine.", "Yes.", thread="secret")
     client = visit(memory)
     assert "kiln" not in client.get("/timeline").text
-    assert client.get(f"/entry/{there.id}").status_code == 404
+    assert client.get(f"/episode/{there.id}").status_code == 404

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tidal_plugins import Forgotten, NotFound, TidalMemory
+from tidal_plugins import Forgotten, InvalidInput, NotFound, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 DAY = 24
@@ -62,3 +64,37 @@ def test_what_was_forgotten_is_not_restored(memory: TidalMemory) -> None:
         memory.entries.restore(turn.id)
     with pytest.raises(NotFound):
         memory.entries.restore("unknown")
+
+
+async def test_what_is_pinned_does_not_fade_until_it_is_unpinned(memory: TidalMemory, clock: FrozenClock) -> None:
+    turn = memory.record("The ferry to Bergen leaves at nine.", "Noted.")
+    clock.advance(hours=400 * DAY)
+    memory.entries.pin(turn.entries[0])
+    clock.advance(hours=4_000 * DAY)
+    assert [hit.id for hit in memory.recall("ferry to Bergen")] == [turn.entries[0]]
+    assert memory.stats().tiers == {"archived": 1, "permanent": 1}
+    await memory.entries.aunpin(turn.entries[0])
+    assert memory.stats().tiers == {"archived": 1, "warm": 1}
+    clock.advance(hours=400 * DAY)
+    assert not memory.recall("ferry to Bergen")
+    await memory.entries.apin(turn.id)
+    assert {hit.id for hit in memory.recall("ferry, noted")} >= {turn.entries[0]}
+    assert memory.entries.archived() == []
+
+
+def test_what_never_fades_stays_so(memory: TidalMemory) -> None:
+    note = memory.remember("The quay is closed on Mondays.")
+    assert memory.entries.unpin(note.id).tier == note.tier
+
+
+async def test_growth_is_counted_by_day_in_the_zone_of_the_settings(open_memory: Any, clock: FrozenClock) -> None:
+    memory: TidalMemory = open_memory(settings=Settings(time_zone="Pacific/Auckland"))
+    memory.remember("The quay is closed on Mondays.")  # NOON in London is the next day there
+    clock.advance(hours=2 * DAY)
+    memory.record("The ferry leaves at nine.", "Noted.")
+    growth = memory.entries.growth(4)
+    assert list(growth.values()) == [0, 1, 0, 2]
+    assert list(growth)[-1] == memory.now().astimezone(memory.settings.zone).date()
+    assert await memory.entries.agrowth(1) == {list(growth)[-1]: 2}
+    with pytest.raises(InvalidInput):
+        memory.entries.growth(0)

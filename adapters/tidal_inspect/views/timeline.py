@@ -14,7 +14,6 @@ from starlette.responses import Response
 from tidal_inspect import plots
 from tidal_inspect.page import Listed, Page, View
 from tidal_plugins import Affect, Entry, Episode, FactConflict, Message, NotFound, Supersession, TidalMemory, ToolCall
-from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.graph import Entity, Relation
 
 NOTES = 200
@@ -104,14 +103,10 @@ def timeline(page: Page) -> Response:
     return page.show("timeline.html", plots=plots, **shown)
 
 
-def entry(page: Page) -> Response:
-    """Show an entry as it is stored: a turn with what it taught, or what else there is of it."""
+def turn(page: Page) -> Response:
+    """Show a turn as it was, and what it taught."""
     memory = page.memory
-    found = memory.get(page.text("id"))
-    if not found.episode and found.kind != EPISODE:
-        links = [(other, weight, there) for other, weight, there in _links(memory, [found.id])]
-        return page.show("entry.html", entry=found, links=links, now=memory.now())
-    episode = memory.episodes[found.episode or found.id]
+    episode = memory.episodes[page.text("id")]
     said = list(_said(episode))
     listed = page.listed(lambda limit, after: said[after : after + limit], MESSAGES)
     mood, taught = _mood(memory, episode), _taught(memory, episode)
@@ -193,4 +188,4 @@ def _links(memory: TidalMemory, ids: Sequence[str]) -> Iterator[tuple[str, float
                     continue
 
 
-VIEW = View("/timeline", "Timeline", {"/timeline": timeline, "/entry/{id}": entry})
+VIEW = View("/timeline", "Timeline", {"/timeline": timeline, "/episode/{id}": turn})

@@ -92,7 +92,7 @@ def served(memory: TidalMemory, **options: Any) -> Iterator[str]:
 
 
 @contextmanager
-def chromium(profile: Path, address: str, *, dark: bool = False, phone: bool = False) -> Iterator[Desk]:
+def chromium(profile: Path, address: str, *, phone: bool = False) -> Iterator[Desk]:
     """Open a browser with a profile of its own; skip the test where there is none."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}: make browser installs it, and TIDAL_CHROMIUM names another one")
@@ -103,7 +103,7 @@ def chromium(profile: Path, address: str, *, dark: bool = False, phone: bool = F
             executable_path=CHROMIUM,
             args=FLAGS,
             viewport=PHONE if phone else WIDE,
-            color_scheme="dark" if dark else "light",
+            color_scheme="light",
             has_touch=phone,
             is_mobile=phone,
             timeout=PATIENCE * 1000,

@@ -34,6 +34,9 @@ UNRELATED = "What is the boiling point of helium?"
 QUESTIONS = 8
 QUESTIONING = "questions"
 
+BY_MAKE = Path("build/demo")
+"""The folder that `make demo` keeps the memory in, and `make inspect` opens."""
+
 
 class Failed(Exception):
     """The demo did not show what it set out to show."""
@@ -70,7 +73,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="a conversation in LoCoMo's format")
     parser.add_argument("--model", help="a model for init_chat_model, such as openai:gpt-5-mini")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the memory there, in place of an earlier one")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="leave the memory there, in place of an earlier one"
+    )
     parser.add_argument("--thread", type=int, help=argparse.SUPPRESS)  # what the processes are started with
     parser.add_argument("--db", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -86,7 +91,8 @@ def run_all(options: argparse.Namespace) -> int:
                 return code
         screen.say(f"\n{threads} processes, one file of {db.stat().st_size / 1024:.0f} KiB.")
         if options.keep:
-            screen.say(f"See it in a browser: make inspect (or tidal inspect {db})")
+            opens = "make inspect" if options.keep == BY_MAKE else f"tidal inspect {db}"
+            screen.say(f"See it in a browser: {opens}")
     return 0
 
 

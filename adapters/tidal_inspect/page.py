@@ -36,11 +36,15 @@ class View(NamedTuple):
 
 
 class Listed(NamedTuple, Generic[T]):
-    """One page of a list: its rows, its number from 1, and whether another one follows."""
+    """One page of a list: its rows, its number from 1, and the row that begins the next page, if there is one."""
 
     rows: Sequence[T]
     number: int
-    more: bool
+    following: T | None = None
+
+    @property
+    def more(self) -> bool:
+        return self.following is not None
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Page:
         """Return the page of a list that the field ``name`` asks for. ``read`` takes a limit, and how many to skip."""
         number = self.number(name, 1)
         rows = read(size + 1, (number - 1) * size)
-        return Listed(rows[:size], number, len(rows) > size)
+        return Listed(rows[:size], number, rows[size] if len(rows) > size else None)
 
     def link(self, **changed: object) -> str:
         """Return the address of this page with some fields changed; ``None`` takes one away."""

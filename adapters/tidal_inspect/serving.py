@@ -52,6 +52,11 @@ def serve(
         at = f"[{address}]" if ":" in address else address
         say(f"http://{at}:{number}/?token={key}")
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, limit_concurrency=MAX_CONNECTIONS
+            app,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=MAX_CONNECTIONS,
         )
         uvicorn.Server(config).run(sockets=[bound])

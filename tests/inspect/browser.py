@@ -78,7 +78,7 @@ class Desk:
 @contextmanager
 def served(memory: TidalMemory, **options: Any) -> Iterator[str]:
     """Serve a memory on a free port by a thread; yield the address."""
-    config = uvicorn.Config(application(memory, token=TOKEN, **options), port=0, log_level="warning")
+    config = uvicorn.Config(application(memory, token=TOKEN, **options), port=0, ws="none", log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -92,7 +92,7 @@ def served(memory: TidalMemory, **options: Any) -> Iterator[str]:
 
 
 @contextmanager
-def chromium(profile: Path, address: str, *, dark: bool = False, phone: bool = False) -> Iterator[Desk]:
+def chromium(profile: Path, address: str, *, phone: bool = False) -> Iterator[Desk]:
     """Open a browser with a profile of its own; skip the test where there is none."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}: make browser installs it, and TIDAL_CHROMIUM names another one")
@@ -103,7 +103,7 @@ def chromium(profile: Path, address: str, *, dark: bool = False, phone: bool = F
             executable_path=CHROMIUM,
             args=FLAGS,
             viewport=PHONE if phone else WIDE,
-            color_scheme="dark" if dark else "light",
+            color_scheme="light",
             has_touch=phone,
             is_mobile=phone,
             timeout=PATIENCE * 1000,

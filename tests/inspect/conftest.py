@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+pytest.importorskip("starlette", reason="the extra inspect is not installed")
+
 from starlette.testclient import TestClient
 
 from tests.conftest import OpenMemory
 from tidal_inspect.app import application
 from tidal_plugins import TidalMemory, ToolCall
 
+if TYPE_CHECKING:
+    from tests.inspect.browser import Desk
+
 TOKEN = "a-token-for-tests-only"
 HOST = "http://127.0.0.1:8766"
 
 Visit = Callable[..., TestClient]
+Browse = Callable[..., "Desk"]
 
 
 def fill(memory: TidalMemory) -> TidalMemory:
@@ -46,3 +56,22 @@ def visit() -> Visit:
 def filled(open_memory: OpenMemory) -> TidalMemory:
     """Return a memory with a small life in it."""
     return fill(open_memory())
+
+
+@pytest.fixture
+def browse(tmp_path: Path) -> Iterator[Browse]:
+    """Return a function that serves a memory and opens a real browser at it, which must end without an incident."""
+    from tests.inspect.browser import chromium, served
+
+    with ExitStack() as closing:
+        opened: list[Desk] = []
+
+        def browsing(memory: TidalMemory, *, phone: bool = False, **options: Any) -> Desk:
+            address = closing.enter_context(served(memory, **options))
+            profile = tmp_path / f"browser-{len(opened)}"
+            opened.append(closing.enter_context(chromium(profile, address, phone=phone)))
+            return opened[-1]
+
+        yield browsing
+        for desk in opened:
+            desk.check()

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from tidal_inspect import drawing
+from tidal_inspect import plots
 from tidal_inspect.page import Page, View
 from tidal_plugins import Affect, Dropped, Entry, Explanation, Hit, NotFound, Recall, TidalMemory, Whisper
 
@@ -25,6 +25,9 @@ BARS, CURVE, FALLEN = 10, 40, 8
 """Hits that are shown with their reasons, hits in the curve, and candidates that are shown of each stage."""
 
 MAX_TURN = 4_000
+
+LEAST = 0.005
+"""A part that is smaller than this is left out."""
 
 FACTORS = ("importance", "strength", "recency", "lasting", "trust")
 """Reasons that multiply the relevance."""
@@ -86,11 +89,11 @@ class Side:
     fallen: Mapping[str, tuple[int, Sequence[tuple[Dropped, Entry | None]]]]
 
     @property
-    def curve(self) -> list[drawing.Point]:
+    def curve(self) -> list[plots.Point]:
         """Return the confidence of each hit, full where the whisper shows it."""
         ids = set(self.whisper.ids)
         told = ((hit.confidence, f"{place}. {hit.confidence:.2f}", hit.id in ids) for place, hit in self._places())
-        return drawing.curve(list(told))
+        return plots.curve(list(told))
 
     def _places(self) -> Sequence[tuple[int, Hit]]:
         return list(enumerate(self.found, 1))
@@ -102,7 +105,7 @@ def playground(page: Page) -> Response:
     asked = {name: Asked.of(page, name) for name in ("a", "b")}
     chosen = asked if compared else {"a": asked["a"]}
     sides = [_side(page.memory, turn, name, one) for name, one in chosen.items()] if turn else []
-    room = drawing.extent(reasons.parts for side in sides for reasons in side.hits)
+    room = plots.extent(reasons.parts for side in sides for reasons in side.hits)
     return page.show(
         "playground.html",
         turn=turn,
@@ -111,9 +114,9 @@ def playground(page: Page) -> Response:
         profiles=PROFILES,
         moods=list(MOODS),
         sides=sides,
-        bar=lambda parts: drawing.stacked(parts, room, COLOURS),
+        bar=lambda parts: plots.stacked(parts, room, COLOURS),
         zero=-room[0] * 100 / (room[1] - room[0]),
-        drawing=drawing,
+        plots=plots,
     )
 
 
@@ -131,7 +134,8 @@ def _parts(why: Explanation) -> dict[str, float]:
     if why.path:
         return {"activation": why.activation}
     if why.profile == "balanced":
-        return {"meaning": why.cosine, "words": why.fused - why.cosine - sum(added.values()), **added}
+        words = why.fused - why.cosine - sum(added.values())
+        return {"meaning": why.cosine, **({"words": words} if words >= LEAST else {}), **added}
     return {"meaning" if why.profile == "tidal" else "rank": why.relevance, **added}
 
 
@@ -141,15 +145,17 @@ def _after(hit: Hit) -> str:
     if why.path:
         return f"reached from {' → '.join(why.path)}"
     times = "".join(f" × {name} {why.factors[name]:.2f}" for name in FACTORS if name in why.factors)
-    gains = "".join(f" {why.factors[name]:+.2f} {name}" for name in GAINS if name in why.factors)
-    return f"relevance {why.relevance:.2f}{times}{gains} → score {hit.score:.3f}"
+    later = (*GAINS, "emotion") if why.profile == "attention" else GAINS
+    gains = "".join(f" {why.factors[name]:+.2f} {name}" for name in later if name in why.factors)
+    base = sum(_parts(why).values()) if why.profile == "tidal" else why.relevance
+    return f"{'sum' if why.profile == 'tidal' else 'relevance'} {base:.2f}{times}{gains} → score {hit.score:.3f}"
 
 
 def _fallen(
     memory: TidalMemory, recall: Recall | None
 ) -> dict[str, tuple[int, Sequence[tuple[Dropped, Entry | None]]]]:
     """Return the candidates that fell out, by stage in order: how many, and the first of them."""
-    dropped = recall.dropped if recall else ()
+    dropped = () if recall is None else recall.dropped
     by_stage: dict[str, list[Dropped]] = {}
     for item in dropped:
         by_stage.setdefault(item.stage, []).append(item)

@@ -1,4 +1,4 @@
-"""Drawing: numbers as shapes that a template puts into SVG. A class, and no style, gives a shape its colour."""
+"""Plots: numbers as shapes that a template puts into SVG. A class, and no style, gives a shape its colour."""
 
 from __future__ import annotations
 

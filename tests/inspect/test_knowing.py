@@ -44,6 +44,7 @@ def known(filled: TidalMemory, clock: FrozenClock) -> TidalMemory:
     graph.relate("checkout", "depends_on", "billing")
     filled.record("The bridge is closed.", "I see.", thread="bridge")
     filled.record("My office is in Bergen now.", "Noted.", thread="move")
+    clock.advance(hours=1)
     filled.record("My office is in Lisbon now.", "Noted.", thread="move")
     filled.supersessions.find()
     filled.associations.link_pending()
@@ -230,7 +231,7 @@ def test_the_capsule_is_edited(desk: Desk, known: TidalMemory) -> None:
 def test_an_unusable_capsule_is_refused_in_words(desk: Desk, known: TidalMemory) -> None:
     before = str(known.capsule.read())
     tab = desk.open("/capsule")
-    tab.locator("textarea").fill("# Nothing of it")
+    tab.locator("textarea").fill("# Identity\n" + "I keep the book.\n" * 400)
     tab.get_by_role("button", name="Keep it").click()
     assert tab.locator(".error").count() == 1
     desk.errors.clear()  # the browser notes the status of the refusal

@@ -59,9 +59,10 @@ class Desk:
         self.tab.goto(f"{self.address}{path}" + (f"{mark}token={TOKEN}" if first else ""))
         return self.tab
 
-    def picture(self, name: str) -> None:
-        """Keep a picture of the page for the documentation, where a run asks for it."""
+    def picture(self, name: str, at: str = "body") -> None:
+        """Keep a picture of the page for the documentation, where a run asks for it, scrolled to an element."""
         if folder := os.environ.get(PICTURES):
+            self.tab.locator(at).first.evaluate("one => one.scrollIntoView()")
             self.tab.screenshot(path=Path(folder, f"{name}.png"))
 
     @property
@@ -92,7 +93,7 @@ def served(memory: TidalMemory, **options: Any) -> Iterator[str]:
 
 
 @contextmanager
-def chromium(profile: Path, address: str, *, phone: bool = False) -> Iterator[Desk]:
+def chromium(profile: Path, address: str, *, dark: bool = False, phone: bool = False) -> Iterator[Desk]:
     """Open a browser with a profile of its own; skip the test where there is none."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}: make browser installs it, and TIDAL_CHROMIUM names another one")
@@ -103,7 +104,7 @@ def chromium(profile: Path, address: str, *, phone: bool = False) -> Iterator[De
             executable_path=CHROMIUM,
             args=FLAGS,
             viewport=PHONE if phone else WIDE,
-            color_scheme="light",
+            color_scheme="dark" if dark else "light",
             has_touch=phone,
             is_mobile=phone,
             timeout=PATIENCE * 1000,

@@ -36,7 +36,7 @@ def test_a_turn_shows_its_whisper_and_the_reasons(browse: Browse, filled: TidalM
     assert tab.locator("svg circle.inside").count() == len(set(whisper.ids) & set(found.ids))
     assert whisper.recall is not None
     assert f"speaks from {whisper.recall.threshold:.3f}" in tab.locator("main").inner_text()
-    desk.picture("playground")
+    desk.picture("playground", at=".sides")
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_two_profiles_stand_beside_each_other(browse: Browse, filled: TidalMemor
     assert "profile tidal" in right.inner_text()
     assert f"score {there[0].score:.3f}" in right.locator("li.card").first.inner_text()
     assert left.bounding_box()["y"] == right.bounding_box()["y"]  # type: ignore[index]
-    desk.picture("playground-compared")
+    desk.picture("playground-compared", at="form > button")
 
 
 def test_what_was_left_out_stands_under_its_stage(visit: Visit, filled: TidalMemory) -> None:

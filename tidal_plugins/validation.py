@@ -15,6 +15,9 @@ from tidal_plugins.shown import shown
 
 T = TypeVar("T")
 
+MAX_ROWS = 10**9
+"""Rows of a page, and rows that may be passed over."""
+
 MAX_DEPTH = 32
 """Objects and arrays that JSON may nest."""
 
@@ -169,7 +172,8 @@ def check_flag(value: bool, name: str) -> bool:
 def check_page(limit: int | None, after: int) -> tuple[int | None, int]:
     """Return how many items to list, ``None`` for all, and how many of the first to pass over, or raise
     ``InvalidInput``."""
-    return None if limit is None else check_int(limit, "limit", 1), check_int(after, "after", 0)
+    passed = check_int(after, "after", 0, MAX_ROWS)
+    return None if limit is None else check_int(limit, "limit", 1, MAX_ROWS), passed
 
 
 def page_of(found: Sequence[T], limit: int | None, after: int) -> list[T]:

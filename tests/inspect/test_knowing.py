@@ -133,12 +133,11 @@ def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bo
             assert desk.tab.locator("h1").count() == 1
             assert desk.fits, path
             desk.check()
-            if path in ("/graph?name=Nora", "/knowledge", "/health"):
-                desk.picture(f"{path[1:].partition('?')[0]}-{'phone' if phone else 'wide'}")
 
 
 def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:
     tab = desk.open("/graph?name=Nora")
+    desk.picture("graph")
     link = tab.locator("svg a").nth(1)
     link.focus()
     tab.keyboard.press("Enter")
@@ -153,12 +152,13 @@ def test_a_memory_is_looked_at_and_then_forgotten(desk: Desk, known: TidalMemory
     said = next(hit for hit in known.recall("kiln degrees") if "kiln" in hit.text)
     assert "1 would go" in press(desk, f"/entry/{said.id}", "Forget it: look first")
     assert known.get(said.id).text == said.text
-    desk.picture("hands-wide")
+    desk.picture("forgetting")
     desk.tab.get_by_role("button", name="Forget it for good").click()
     assert "1 removed" in desk.tab.locator("main").inner_text()
     with pytest.raises(Forgotten):
         known.get(said.id)
     assert "1 conversation" in desk.open("/health").locator("main").inner_text()
+    desk.picture("health")
     audit = known.sessions.audit(known.sessions.list(agent="inspect")[0].id)
     assert [(one.type, one.entry, one.accepted) for one in audit] == [("forget", f"forget {said.id}", True)]
 
@@ -218,6 +218,8 @@ def test_a_conflict_is_resolved(desk: Desk, known: TidalMemory, button: str, val
 
 def test_a_wrong_supersession_is_taken_back(desk: Desk, known: TidalMemory) -> None:
     before = known.supersessions.list()
+    desk.open("/knowledge")
+    desk.picture("knowledge")
     press(desk, "/knowledge", "This is wrong: both hold")
     assert len(known.supersessions.list()) == len(before) - 1
 

@@ -62,6 +62,8 @@ class Consolidation:
 class MaintenanceRun:
     """A maintenance run as it is noted, with counts and no text or id of a memory.
 
+    A run that went on with one that was cut off is noted with what was done since.
+
     Attributes:
         at: when it ran.
         run: the id by which it can be undone, as long as it can; ``None`` if it changed nothing that can be undone.
@@ -86,5 +88,5 @@ class MaintenanceRun:
 
     def __bool__(self) -> bool:
         """Return whether it did anything, or failed to."""
-        counts = (self.forgotten, self.learned, self.settled, self.pruned, self.facts, self.seeds)
+        counts = (self.forgotten, self.learned, self.settled, self.pruned, self.facts)  # seeds are named each time
         return bool(self.run or any(counts) or self.errors)

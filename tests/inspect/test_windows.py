@@ -49,7 +49,8 @@ def test_the_keyboard_alone_leads_everywhere(browse: Browse, filled: TidalMemory
     tab.locator("nav a", has_text="Playground").focus()
     tab.keyboard.press("Enter")
     tab.wait_for_url(re.compile(r"/$"))
-    tab.keyboard.type("Where does Nora repair clocks?")  # the field has the focus
+    tab.locator("textarea:focus").wait_for()
+    tab.keyboard.type("Where does Nora repair clocks?")
     for _ in range(30):
         tab.keyboard.press("Tab")
         if tab.evaluate("document.activeElement.tagName") == "BUTTON":

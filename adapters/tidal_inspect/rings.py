@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from math import cos, pi, sin
 from typing import NamedTuple
 
-RING, MARGIN = 150, 110
-"""The distance from ring to ring, and the room for names beyond the last one."""
+RING = 150
+"""The distance from ring to ring."""
+
+ROOM_X, ROOM_Y = 110, 40
+"""The room for names beside the outermost nodes, and above and below them."""
 
 
 class Node(NamedTuple):
@@ -31,10 +34,10 @@ class Placed(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Placed nodes, the first in the middle, in a square of ``size``."""
+    """Placed nodes, and the part of the plane that they take: its left and upper edge, its width and height."""
 
     nodes: Sequence[Placed]
-    size: int
+    view: tuple[float, float, float, float]
 
 
 def drawn(nodes: Sequence[Node]) -> Drawing:
@@ -43,12 +46,13 @@ def drawn(nodes: Sequence[Node]) -> Drawing:
     for place, node in enumerate(nodes[1:], 1):
         ways[node.id] = (*ways.get(node.parent, ()), place)
     leaves = sorted(way for way in ways.values() if not any(other[:-1] == way for other in ways.values() if other))
-    half = RING * max(map(len, leaves)) + MARGIN
 
     def point(way: tuple[int, ...]) -> tuple[float, float]:
         below = [place for place, leaf in enumerate(leaves) if leaf[: len(way)] == way]
         angle = 2 * pi * sum(below) / len(below) / len(leaves)
-        return round(half + RING * len(way) * cos(angle), 1), round(half + RING * len(way) * sin(angle), 1)
+        return round(RING * len(way) * cos(angle), 1), round(RING * len(way) * sin(angle), 1)
 
     placed = [Placed(node, *point(ways[node.id]), *point(ways[node.id][:-1])) for node in nodes]
-    return Drawing(placed, 2 * half)
+    left, right = min(one.x for one in placed) - ROOM_X, max(one.x for one in placed) + ROOM_X
+    top, bottom = min(one.y for one in placed) - ROOM_Y, max(one.y for one in placed) + ROOM_Y
+    return Drawing(placed, (left, top, right - left, bottom - top))

@@ -101,6 +101,9 @@ def test_an_entity_is_shown_as_it_was_at_a_date(visit: Visit, known: TidalMemory
     assert "mint" in relations(then)
     assert "mint" not in relations(NOON.date().isoformat())
     assert "Porto" in relations(NOON.date().isoformat())
+    began = (NOON - timedelta(days=90)).date()
+    assert "Porto" in relations(began.isoformat())  # at noon of that day
+    assert "Porto" not in relations((began - timedelta(days=1)).isoformat())
 
 
 def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -17,6 +18,8 @@ AROUND = 24
 
 MOST = 50
 """Relations, and things that depend on one, that are listed."""
+
+DAY = timedelta(days=1, microseconds=-1)
 
 LATELY = 8
 """The newest turns whose entities are offered."""
@@ -36,6 +39,8 @@ def graph(page: Page) -> Response:
 
 def _shown(page: Page, entity: Entity) -> Response:
     known, at = page.memory.graph, page.time("at")
+    if at and len(page.text("at")) == len("2026-05-01"):
+        at += DAY  # at its end: what began on that day is shown
     relations = known.relations(about=entity.id, valid_at=at, limit=MOST)
     around = known.neighbours(entity.id, depth=2, valid_at=at, limit=AROUND)
     nodes = [Node(entity.id, entity.name, _link(entity))]

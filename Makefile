@@ -9,11 +9,13 @@ BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 # The tests start many processes. Where this is set, each of them would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence clean
+.PHONY: help demo inspect browser test test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
+	@echo "make inspect            the memory of the demo as pages in a browser: what it holds, and why it recalls what"
 	@echo "make test               every test"
+	@echo "make browser            Debian's Chromium, for the tests of these pages; without it they are skipped (needs root)"
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, the documentation and the code in it"
 	@echo "make docs               the documentation, as a site in build/site"
@@ -27,7 +29,14 @@ help:
 	@echo "make clean              remove .venv and everything generated"
 
 demo: .venv/.demo
-	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
+	@$(BIN)/python examples/demo.py --keep build/demo $(if $(DATA),--data "$(DATA)")
+
+inspect: .venv/.inspect
+	@test -f build/demo/agent.db || $(MAKE) --no-print-directory demo
+	@$(BIN)/tidal inspect build/demo/agent.db
+
+browser:
+	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; }
 
 test: .venv/.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
@@ -105,6 +114,10 @@ clean:
 	@echo "Building .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[langgraph]' langchain rich
+	@touch $@
+
+.venv/.inspect: .venv/.demo
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[cli,inspect]'
 	@touch $@
 
 .venv/.stamp: .venv/.demo

@@ -34,6 +34,9 @@ UNRELATED = "What is the boiling point of helium?"
 QUESTIONS = 8
 QUESTIONING = "questions"
 
+BY_MAKE = Path("build/demo")
+"""The folder that `make demo` keeps the memory in, and `make inspect` opens."""
+
 
 class Failed(Exception):
     """The demo did not show what it set out to show."""
@@ -70,7 +73,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="a conversation in LoCoMo's format")
     parser.add_argument("--model", help="a model for init_chat_model, such as openai:gpt-5-mini")
-    parser.add_argument("--keep", action="store_true", help="leave the memory's file on disk and say where")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="leave the memory there, in place of an earlier one"
+    )
     parser.add_argument("--thread", type=int, help=argparse.SUPPRESS)  # what the processes are started with
     parser.add_argument("--db", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -79,22 +84,26 @@ def parse() -> argparse.Namespace:
 def run_all(options: argparse.Namespace) -> int:
     """Run the threads one after the other, each in a new process over the same file."""
     threads = 2 if options.data and locomo(options.data) else len(mara()[0])
-    with place(keep=options.keep) as db:
+    with place(options.keep) as db:
         for number in range(1, threads + 1):
             command = [sys.executable, __file__, *sys.argv[1:], "--thread", str(number), "--db", str(db)]
             if code := subprocess.run(command, check=False).returncode:
                 return code
         screen.say(f"\n{threads} processes, one file of {db.stat().st_size / 1024:.0f} KiB.")
         if options.keep:
-            screen.say(f"It is kept: {db}")
+            opens = "make inspect" if options.keep == BY_MAKE else f"tidal inspect {db}"
+            screen.say(f"See it in a browser: {opens}")
     return 0
 
 
 @contextmanager
-def place(*, keep: bool) -> Iterator[Path]:
-    """A path for the memory, gone at the end unless it is to be kept."""
+def place(keep: Path | None) -> Iterator[Path]:
+    """A path for the memory, gone at the end unless a folder is to keep it."""
     if keep:
-        yield Path(tempfile.mkdtemp(prefix="tidal-demo-"), "agent.db")
+        keep.mkdir(parents=True, exist_ok=True)
+        for left in keep.glob("agent.db*"):
+            left.unlink()
+        yield keep / "agent.db"
         return
     with tempfile.TemporaryDirectory(prefix="tidal-demo-") as folder:
         yield Path(folder, "agent.db")

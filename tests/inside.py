@@ -68,7 +68,7 @@ def contents(path: str | Path) -> dict[str, list[Any]]:
     """Return everything in a file except the numbers of its rows and its checksums.
 
     The number of times that the document on the last maintenance run was written is left out too, because taking over a
-    run writes it anew.
+    run writes it anew. So are the notes of maintenance runs: a run that goes on notes only what it did itself.
     """
     hidden = {"key", "seq", "passage", "entry", "checksum"}
     connection = apsw.Connection(str(path))
@@ -84,6 +84,7 @@ def contents(path: str | Path) -> dict[str, list[Any]]:
     finally:
         connection.close()
     found["documents"] = [row[:-1] if row[1:3] == ("consolidation", "last") else row for row in found["documents"]]
+    found["log"] = [row for row in found["log"] if row[1] != "maintenance"]
     return found
 
 

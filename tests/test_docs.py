@@ -27,6 +27,7 @@ import langchain_tidal
 import langgraph_tidal
 import llama_index_tidal
 import tidal_graphs
+import tidal_inspect
 import tidal_mcp
 import tidal_plugins
 import tidal_plugins.errors
@@ -247,7 +248,7 @@ def test_the_reference_has_every_public_name() -> None:
     }
     errors = {name for name, kind in vars(tidal_plugins.errors).items() if isinstance(kind, type)}
     public = {f"tidal_plugins.{name}" for name in tidal_plugins.__all__ if name not in errors}
-    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal, tidal_graphs, tidal_mcp):
+    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal, tidal_graphs, tidal_inspect, tidal_mcp):
         public |= {f"{adapter.__name__}.{name}" for name in adapter.__all__}
     assert public <= shown
 

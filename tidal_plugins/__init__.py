@@ -62,8 +62,8 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.capsule import Capsule, Section, Suggestion
     from tidal_plugins.model.check import Backup, Check, Fault
-    from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-    from tidal_plugins.model.consolidation import Consolidation, Seed
+    from tidal_plugins.model.compaction import Compacted, Compaction, Kept, RestoredFile, Size, Written
+    from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun, Seed
     from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
     from tidal_plugins.model.entry import Entry, Tier
     from tidal_plugins.model.episode import Episode
@@ -86,7 +86,7 @@ if typing.TYPE_CHECKING:
     )
     from tidal_plugins.model.reader import ModelAnswer, ReaderUsage
     from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
-    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.model.receipt import Erasure, Receipt
     from tidal_plugins.model.retention import Retention
     from tidal_plugins.model.session import (
         Annotation,
@@ -144,6 +144,7 @@ __all__ = [
     "Claim",
     "ClaimExtractor",
     "Closed",
+    "Compacted",
     "Compaction",
     "CompactionError",
     "Compactor",
@@ -172,6 +173,7 @@ __all__ = [
     "EncryptionError",
     "Entry",
     "Episode",
+    "Erasure",
     "Exchange",
     "ExplainedHit",
     "Explanation",
@@ -204,6 +206,7 @@ __all__ = [
     "Loss",
     "LossLedger",
     "Maintenance",
+    "MaintenanceRun",
     "Mention",
     "Message",
     "Mirrored",
@@ -299,6 +302,7 @@ _LOADED_WHEN_USED = {
     "Check": "model.check",
     "Claim": "model.fact",
     "ClaimExtractor": "protocols",
+    "Compacted": "model.compaction",
     "Compaction": "model.compaction",
     "Compactor": "compaction.compactor",
     "Consolidation": "model.consolidation",
@@ -318,6 +322,7 @@ _LOADED_WHEN_USED = {
     "EmotionEstimator": "protocols",
     "Entry": "model.entry",
     "Episode": "model.episode",
+    "Erasure": "model.receipt",
     "Exchange": "model.exchange",
     "ExplainedHit": "model.explain",
     "Explanation": "model.recall",
@@ -341,6 +346,7 @@ _LOADED_WHEN_USED = {
     "Loss": "model.loss",
     "LossLedger": "model.loss",
     "Maintenance": "maintenance.thread",
+    "MaintenanceRun": "model.consolidation",
     "Mention": "model.graph",
     "Message": "model.exchange",
     "Mirrored": "model.sink",

@@ -178,16 +178,23 @@ class TidalMemory(CompactingView):
         return stored[0] if isinstance(text, str | Note) else stored
 
     def forget(
-        self, *ids: str, source: str | None = None, thread: str | None = None, everywhere: bool = False
+        self,
+        *ids: str,
+        source: str | None = None,
+        thread: str | None = None,
+        everywhere: bool = False,
+        dry_run: bool = False,
     ) -> Receipt:
         """Remove entries and episodes for good: by id or citation, by source, or a whole thread.
 
         Rows, indexes, vectors and bytes are removed; a keyed hash stays, so that the same text is not captured again.
         An entry that was said in an episode is blanked in it. ``everywhere`` removes the same text from wherever it
         stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
-        many in one call.
+        many in one call. ``dry_run`` removes nothing, and returns the receipt of what would go. It needs a memory that
+        may write, since it does the work and takes it back. ``memory.maintenance.erasures()`` lists the forgettings.
         """
-        return self._services.forget(self.scope, ids, source, thread, check_flag(everywhere, "everywhere"))
+        deep, looks = check_flag(everywhere, "everywhere"), check_flag(dry_run, "dry_run")
+        return self._services.forget(self.scope, ids, source, thread, everywhere=deep, dry_run=looks)
 
     @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(
@@ -252,22 +259,34 @@ class TidalMemory(CompactingView):
         exclude: Collection[str] = (),
         session: Session | int | None = None,
         affect: Affect | None = None,
+        as_of: datetime | None = None,
+        profile: Profile | None = None,
     ) -> Whisper:
         """Return the few memories to show a model before it answers ``turn``, in at most 500 characters, or none.
 
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
-        the ids of memories that the model sees anyway; ``session`` and ``affect`` as in ``recall``.
+        the ids of memories that the model sees anyway; the others are as in ``recall``: ``as_of`` gives the whisper as
+        it would have been then.
         """
         from tidal_plugins.retrieval.request import Request
         from tidal_plugins.sessions.session import session_id
 
-        services, id = self._services, session_id(session)
+        services = self._services
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")
-        settings, mood = services.settings, services.affect
-        return services.whisper(
-            Request.of_turn(self.scope, turn, self.now(), settings, mood, exclude=exclude, session=id, affect=affect)
+        request = Request.of_turn(
+            self.scope,
+            turn,
+            self.now(),
+            services.settings,
+            services.affect,
+            exclude=exclude,
+            session=session_id(session),
+            affect=affect,
+            as_of=as_of,
+            profile=profile,
         )
+        return services.whisper(request)
 
     def get(self, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""

@@ -34,7 +34,7 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.damage import noticed, whole
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta
@@ -140,31 +140,33 @@ class Services:
         self.whisper(asked)
 
     def forget(
-        self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None, everywhere: bool
+        self,
+        scope: Scope,
+        ids: Collection[str],
+        source: str | None,
+        thread: str | None,
+        *,
+        everywhere: bool,
+        dry_run: bool,
     ) -> Receipt:
         """Remove entries and episodes for good and return a receipt. Raises ``InvalidInput``."""
-        from tidal_plugins.ingestion.damaged import ids_of
-        from tidal_plugins.ingestion.forget import forget
+        from tidal_plugins.ingestion.forget import forget, named
 
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
         source = source and self.writer.redaction.known(source)
-        chosen = {bare_id(id_) for id_ in ids}
-        with noticed() as damaged:
-            for where in (source and Where(sources={source}), thread and Where(threads={thread})):
-                if where:
-                    chosen.update(entry.id for entry in self.storage.find(scope, where))
-        chosen |= ids_of(damaged)
-        forgotten = forget(self.writer, scope, chosen, self.now(), source=source, everywhere=everywhere)
-        self.background.call(scope)  # the facts that lost a source are written anew
+        chosen, now = named(self.storage, scope, ids, source, thread), self.now()
+        forgotten = forget(self.writer, scope, chosen, now, source=source, everywhere=everywhere, dry_run=dry_run)
+        if not dry_run:
+            self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten
 
     def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
         """Remove everything that a scope has, for good, and return a receipt."""
         from tidal_plugins.ingestion.forget import erase_scope
 
-        return erase_scope(self.writer, scope, below=below)
+        return erase_scope(self.writer, scope, self.now(), below=below)
 
     def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
         """Give the store the vectors of an embedder, which every view uses from then on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -14,6 +14,9 @@ from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
 T = TypeVar("T")
+
+MAX_ROWS = 10**9
+"""Rows of a page, and rows that may be passed over."""
 
 MAX_DEPTH = 32
 """Objects and arrays that JSON may nest."""
@@ -119,6 +122,17 @@ class _Checker:
         return InvalidInput(f"{self.what}{''.join(steps)} {reason}")
 
 
+def check_depth(value: object, name: str) -> None:
+    """Raise ``InvalidInput`` for a JSON value of more levels than any may have. It must be one that can be written."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        nested = [each for each in level if isinstance(each, Mapping | list | tuple)]
+        if not nested:
+            return
+        level = [item for each in nested for item in (each.values() if isinstance(each, Mapping) else each)]
+    raise InvalidInput(f"{name} is nested deeper than {MAX_DEPTH} levels: flatten it")
+
+
 def is_unicode(text: str) -> bool:
     """Return whether a text has no lone surrogates, so that it can be stored as it is."""
     try:
@@ -153,6 +167,18 @@ def check_flag(value: bool, name: str) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} must be True or False, got {shown(value)}")
     return value
+
+
+def check_page(limit: int | None, after: int) -> tuple[int | None, int]:
+    """Return how many items to list, ``None`` for all, and how many of the first to pass over, or raise
+    ``InvalidInput``."""
+    passed = check_int(after, "after", 0, MAX_ROWS)
+    return None if limit is None else check_int(limit, "limit", 1, MAX_ROWS), passed
+
+
+def page_of(found: Sequence[T], limit: int | None, after: int) -> list[T]:
+    """Return a page of what was found."""
+    return list(found[after : None if limit is None else after + limit])
 
 
 def check_choice(value: T, name: str, choices: Collection[T]) -> T:

@@ -39,6 +39,7 @@ IMPORTS = {
     "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",
     "classic": "from langchain_tidal import TidalConversationMemory",
     "cli": "from tidal_cli.main import app",
+    "inspect": "import tidal_inspect.app; tidal_inspect.app.HERE.joinpath('static/style.css').read_text()",
     "mcp": "import tidal_mcp.server, tidal_mcp.http",
     "code": "from tidal_plugins.graph.traffic.grammars import is_installed, language_of\n"
     "ends = 'py js ts tsx go rs java c cpp cs rb php sql sh'\n"

@@ -9,6 +9,7 @@ from tidal_cli.commands import (
     hook,
     importing,
     ingest,
+    inspecting,
     keeping,
     knowing,
     moving,
@@ -31,5 +32,5 @@ app = typer.Typer(
 
 for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, presence):
     commands.add_to(app)
-for commands in (stats, removing, moving, serve, hook):
+for commands in (stats, removing, moving, serve, inspecting, hook):
     commands.add_to(app)

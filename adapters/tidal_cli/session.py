@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +15,7 @@ from tidal_cli.errors import Exit, Failed
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
+    from pathlib import Path
 
     from rich.console import RenderableType
 
@@ -32,6 +33,10 @@ class Run:
 
     settings: CommandLine
     as_json: bool
+
+    def at(self, file: Path | None) -> Run:
+        """Return the same run with the memory in another file, if one is named."""
+        return self if file is None else replace(self, settings=self.settings.model_copy(update={"db": file}))
 
     @contextmanager
     def memory(self, *, make: bool = False, writes: bool = False) -> Iterator[TidalMemory]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -56,3 +57,13 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def listen(access: Access) -> socket.socket:
+    """Return a socket that is bound. Raises ``InvalidInput`` for an address that cannot be had."""
+    try:
+        family = socket.getaddrinfo(access.host, access.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((access.host, access.port), family=family)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "there is no such address"
+        raise InvalidInput(f"cannot listen at {shown(access.host)}, port {access.port}: {reason}") from None

@@ -18,8 +18,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidal_mcp.access import LOOPBACK, Access
-from tidal_plugins import InvalidInput
-from tidal_plugins.shown import shown
 
 PATH = "/mcp"
 
@@ -56,16 +54,6 @@ def _security(access: Access) -> TransportSecuritySettings:
         allowed_hosts=[*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *access.hosts],
         allowed_origins=[*(f"http://{name}:*" for name in LOOPBACK), *access.origins],
     )
-
-
-def listen(access: Access) -> socket.socket:
-    """Return a socket that is bound. Raises ``InvalidInput`` for an address that cannot be had."""
-    try:
-        family = socket.getaddrinfo(access.host, access.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((access.host, access.port), family=family)
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "there is no such address"
-        raise InvalidInput(f"cannot listen at {shown(access.host)}, port {access.port}: {reason}") from None
 
 
 async def run(app: Starlette, bound: socket.socket) -> None:

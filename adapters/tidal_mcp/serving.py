@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tidal_mcp.access import Access
+from tidal_mcp.access import Access, listen
 from tidal_mcp.writes import Writes
 from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.turns import checked_memory
@@ -62,7 +62,7 @@ def serve(
             return
         from tidal_mcp import http as web
 
-        with web.listen(access) as bound:
+        with listen(access) as bound:
             address, number = bound.getsockname()[:2]
             at = f"[{address}]" if ":" in address else address
             print(f"Serving the scope {answers.scope} at http://{at}:{number}{web.PATH}", file=sys.stderr, flush=True)

@@ -18,9 +18,9 @@ from tests.cli.conftest import Tidal
 from tidal_cli.main import app
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 
-TALKS = {"chat", "serve", "hook", "presence"}
-"""The commands that print no result: they talk to a person, to a client or to an agent, in its form. What the commands
-of ``presence`` print is tested with them."""
+TALKS = {"chat", "serve", "inspect", "hook", "presence"}
+"""The commands that print no result: they talk to a person, to a browser, to a client or to an agent, in its form.
+What the commands of ``presence`` print is tested with them."""
 
 ASKED: dict[str, list[list[str]]] = {
     "init": [[]],

@@ -41,14 +41,16 @@ def test_the_langgraph_agent_is_shown_what_another_thread_said():
     assert done.stderr == ""
 
 
-def test_the_demo_lives_through_its_threads_and_answers_from_the_first():
-    done = run("demo.py")
+def test_the_demo_lives_through_its_threads_and_answers_from_the_first(tmp_path):
+    done = run("demo.py", "--keep", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     for number in range(1, 6):
         assert f"Thread {number} of 5" in done.stdout
     answer = done.stdout.rpartition("How do I get into the boat shed")[2]
     assert "watering can" in answer
     assert "surfaced from thread 1" in answer
+    assert "See it in a browser: tidal inspect" in " ".join(done.stdout.split()[-6:])
+    assert (tmp_path / "agent.db").exists()
     assert done.stderr == ""
 
 

@@ -651,3 +651,22 @@ async def test_get_gives_a_default_for_what_is_not_there(facts: Facts) -> None:
     facts["bridge"] = "up"
     assert (facts.get("Bridge"), facts.get("door"), facts.get("door", "shut")) == ("up", None, "shut")
     assert (await facts.aget("Bridge"), await facts.aget("door", "shut")) == ("up", "shut")
+
+
+@pytest.mark.parametrize("levels", [33, 200, 700, 2_000])
+@pytest.mark.parametrize("kind", [list, dict])
+def test_a_value_of_too_many_levels_is_refused(memory: TidalMemory, levels: int, kind: type) -> None:
+    value = kind()
+    for _ in range(levels):
+        value = [value] if kind is list else {"a": value}
+    with pytest.raises(InvalidInput):
+        memory.facts["deep"] = value
+    assert "deep" not in memory.facts
+
+
+def test_a_value_of_as_many_levels_as_any_may_have_is_kept(memory: TidalMemory) -> None:
+    value: Any = "up"
+    for _ in range(32):
+        value = [value]
+    memory.facts["deep"] = value
+    assert memory.facts["deep"] == value

@@ -306,6 +306,31 @@ def test_as_of_knows_no_mood_of_today(memory: TidalMemory, clock: FrozenClock) -
     assert memory.recall("the code", as_of=FRIDAY).affect.intensity == 0
 
 
+def test_a_whisper_is_as_it_would_have_been_then(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.record("I keep the spare key of the boathouse under the blue bucket.", "Noted.")
+    clock.advance(days=7)
+    memory.record("The spare key of the boathouse hangs behind the stove now.", "Noted.")
+    turn = "Where is the spare key of the boathouse?"
+    now, then = memory.whisper(turn), memory.whisper(turn, as_of=FRIDAY + timedelta(days=1))
+    assert "stove" in str(now)
+    assert "bucket" in str(then)
+    assert "stove" not in str(then)
+    assert "1 day ago" in str(then)
+    assert then.recall is not None
+    assert then.recall.at == FRIDAY + timedelta(days=1)
+    assert not memory.whisper(turn, as_of=FRIDAY - timedelta(days=1))
+
+
+def test_a_whisper_as_of_then_knows_no_mood_of_today(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.record("I hate this, it is terrible and I am furious!", "I am so sorry.")
+    now, then = memory.whisper("Where is the code?"), memory.whisper("Where is the code?", as_of=FRIDAY)
+    assert now.recall is not None
+    assert then.recall is not None
+    assert now.recall.affect.intensity > then.recall.affect.intensity
+
+
 def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> None:
     clock.advance(days=800)
     [time] = trips.recall("trip last week", as_of=FRIDAY).times

@@ -60,4 +60,4 @@ def test_an_engine_without_a_file_has_no_sizes() -> None:
 
     with TidalMemory("memory://", embedder=HashingEmbedder(), settings=CALM) as memory:
         memory.remember("The quay is closed on Mondays.")
-        assert memory.stats() == Stats(1, 0, 0, 0, 0, 0, 0)
+        assert memory.stats() == Stats(1, 0, 0, 0, 0, 0, 0, kinds={"kb": 1}, tiers={"permanent": 1})

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.compaction.noted import note_compaction
 from tidal_plugins.compaction.preparation import Preparations, Prepared
 from tidal_plugins.compaction.reading import Reading
 from tidal_plugins.compaction.rebuild import Rebuild
@@ -134,7 +135,7 @@ class Compactor:
             logger.warning("the context stays as it is: %s", error)
             return _verified(replace(now, stage=stage, fallback=str(error)))
         if save and new != state:
-            self._save(states, version, [new, *(each for each in known if each.id != new_id)], rebuild)
+            self._save(states, version, [new, *(each for each in known if each.id != new_id)], rebuild, made)
         return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
@@ -185,13 +186,14 @@ class Compactor:
             lost=lost,
         )
 
-    def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild) -> None:
+    def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild, made: Compaction) -> None:
         """Save the new state. Raise ``Conflict`` if anything that it quotes has changed since it was read."""
         with self._storage.transaction():
             used = {id_: episode for id_, episode in rebuild.reading.used.items() if episode.messages}
             if self.recorder.episodes(used) != used:
                 raise Conflict("an episode changed while it was being condensed")
             states.save(kept, version)
+            note_compaction(self._storage, self.recorder.scope, made, self.clock())
 
     def _result(self, context: Context, state: State, covered: int, stage: Stage, id_: str | None) -> Compaction:
         history = context.history

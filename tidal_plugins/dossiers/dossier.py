@@ -124,9 +124,9 @@ class Dossiers:
         left = [stored for stored in found if self._entry_id(stored.key) not in gone]
         return [self._current(stored, now, interval) for stored in left]
 
-    def all(self) -> list[Dossier]:
-        """List the dossiers of all registered topics as they stand, by topic."""
-        return [stored.dossier for stored in self._stored()]
+    def all(self, limit: int | None = None, after: int = 0) -> list[Dossier]:
+        """List the dossiers of all registered topics, or a page of them, as they stand, by topic."""
+        return [stored.dossier for stored in self._stored(limit=limit, after=after)]
 
     @whole()
     def versions(self, topic: str) -> list[Dossier]:
@@ -147,11 +147,12 @@ class Dossiers:
     def sources(self) -> Sources:
         return Sources(self.recaller, self.settings, self.scope)
 
-    def _stored(self, keys: Collection[str] | None = None) -> list[Stored]:
-        """Return the dossiers of the registered topics, all or those of ``keys``."""
+    def _stored(self, keys: Collection[str] | None = None, *, limit: int | None = None, after: int = 0) -> list[Stored]:
+        """Return the dossiers of the registered topics, all or those of ``keys``, or a page of them."""
         with self.storage.snapshot():
-            topics = self.storage.documents(self.scope, TOPICS, keys)
-            contents = {document.key: document for document in self.storage.documents(self.scope, DOSSIERS, keys)}
+            topics = self.storage.documents(self.scope, TOPICS, keys, limit=limit, after=after)
+            chosen = keys if limit is None and not after else [topic.key for topic in topics]
+            contents = {document.key: document for document in self.storage.documents(self.scope, DOSSIERS, chosen)}
         return [of_documents(topic, contents.get(topic.key)) for topic in topics]
 
     def _current(self, asked: Stored, now: datetime, interval: float | None) -> Dossier:

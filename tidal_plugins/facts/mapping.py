@@ -5,6 +5,7 @@ A fact is a document whose versions are its history, and one entry of kind ``fac
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -23,6 +24,7 @@ from tidal_plugins.facts.versions import (
     flag_earlier,
     history_of,
     mention,
+    standing_page,
     standing_versions,
 )
 from tidal_plugins.model.clock import aware, from_micros, to_micros
@@ -37,6 +39,7 @@ from tidal_plugins.storage.deadline import question
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
+from tidal_plugins.validation import check_depth, check_page, page_of
 
 FACT_CHANNEL = "facts"
 MAX_KEY = 200
@@ -151,8 +154,16 @@ class Facts(MutableMapping[str, Any]):
             close(self._storage, self._scope, folded)
 
     @question
+    def list(self, *, limit: int | None = None, after: int = 0) -> builtins.list[Fact]:
+        """List the facts as they stand, by key: at most ``limit``, and ``after`` passes over so many of the first.
+
+        Raises ``InvalidInput``.
+        """
+        return standing_page(self._storage, self._scope, *check_page(limit, after))
+
+    @question
     @whole()
-    def history(self, key: str) -> list[Fact]:
+    def history(self, key: str) -> builtins.list[Fact]:
         """Return every value that a key had, oldest first; an empty list for a key that was never set."""
         return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
 
@@ -177,9 +188,13 @@ class Facts(MutableMapping[str, Any]):
     # conflicts
 
     @question
-    def conflicts(self) -> list[FactConflict]:
-        """Return the open conflicts, in the order in which they were said, without secrets."""
-        return [without_secrets(found) for found in open_conflicts(self._storage, self._scope)]
+    def conflicts(self, *, limit: int | None = None, after: int = 0) -> builtins.list[FactConflict]:
+        """Return the open conflicts, in the order in which they were said, without secrets.
+
+        At most ``limit`` are returned, and ``after`` passes over so many of the first. Raises ``InvalidInput``.
+        """
+        page = page_of(open_conflicts(self._storage, self._scope), *check_page(limit, after))
+        return [without_secrets(found) for found in page]
 
     @overload
     def resolve(self, id: str, keep: Literal["fact", "claim"]) -> Any: ...
@@ -217,6 +232,7 @@ class Facts(MutableMapping[str, Any]):
     aget = in_thread(get)
     afact = in_thread(fact)
     aset = in_thread(set)
+    alist = in_thread(list)
     aend = in_thread(end)
     ahistory = in_thread(history)
     aforget = in_thread(forget)
@@ -295,6 +311,7 @@ class Facts(MutableMapping[str, Any]):
             raise InvalidInput(
                 f"the value of {shown(key)} has more than {self._settings.max_bytes:,} bytes: store less"
             )
+        check_depth(value, f"the value of {shown(key)}")
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise InvalidInput(f"the value of {shown(key)} is not valid Unicode: it has half of a surrogate pair")
         return text

@@ -21,6 +21,7 @@ from tidal_plugins.storage.base import Document, Storage, Where, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.values import to_json
+from tidal_plugins.validation import page_of
 
 FACTS = "facts"
 """Collection of facts, by key with case and space folded."""
@@ -42,6 +43,9 @@ RARE = "rare"
 
 FEW = 3
 """Facts that may share a word by which a text finds them: «the limit» of more than three is any."""
+
+PAGE = 256
+"""Facts that are read at once."""
 
 EVERY_VERSION = 10**9
 """The number of earlier versions to keep: all."""
@@ -85,6 +89,19 @@ def standing_versions(storage: Storage, scope: Scope, keys: Collection[str] | No
     """Return the facts that have a value now, by folded key: all of them, or those with these ``keys``."""
     versions = {document.key: Version(**document.value) for document in storage.documents(scope, FACTS, keys)}
     return {folded: version for folded, version in versions.items() if not version.ended}
+
+
+def standing_page(storage: Storage, scope: Scope, limit: int | None, after: int) -> list[Fact]:
+    """Return a page of the facts that have a value now, by folded key. Reads no more of them than it must."""
+    found, read = list[Fact](), 0
+    wanted = None if limit is None else after + limit
+    while wanted is None or len(found) < wanted:
+        documents = storage.documents(scope, FACTS, limit=PAGE, after=read)
+        read += PAGE
+        found += [one.fact() for one in (Version(**document.value) for document in documents) if not one.ended]
+        if not documents:
+            break
+    return page_of(found, limit, after)
 
 
 # statements on facts

@@ -12,7 +12,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
 from tidal_plugins.graph.records.entities import MENTIONED, last_seen_first, mentions, nodes
 from tidal_plugins.graph.records.names import sharing, stands_in
-from tidal_plugins.graph.records.relations import KINDS, evidence_of
+from tidal_plugins.graph.records.relations import KINDS, evidence_of, relation_id
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.graph.walks import View, affected, connect, reach
 from tidal_plugins.model.clock import aware
@@ -29,7 +29,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.tuning import GraphTuning
-from tidal_plugins.validation import check_int, items
+from tidal_plugins.validation import check_int, check_page, items, page_of
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""
@@ -171,17 +171,19 @@ class GraphQueries:
             return sorted(graph.shown(rows), key=lambda relation: -relation.confidence)
 
     @question
-    def timeline(self, entity: str) -> list[Relation]:
+    def timeline(self, entity: str, *, limit: int | None = None, after: int = 0) -> list[Relation]:
         """Return all that was ever believed of an entity, by when it began to be true, then by when it was learned.
 
         A relation comes once for each version of its times or truth. Versions that are no longer believed have a
-        ``superseded_at``.
+        ``superseded_at``. At most ``limit`` are returned, and ``after`` passes over so many of the first.
         """
+        most, passed = check_page(limit, after)
         with self._storage.snapshot():
             graph = self._graph()
             where = WhereLinks(ends=graph.merged.members(self._find.root(graph, entity)), kinds=KINDS)
-            shown = graph.shown(self._storage.links(self._scope, where))
-            return sorted(shown, key=lambda one: (one.valid_from or one.recorded_at, one.recorded_at, one.id))
+            rows = self._storage.links(self._scope, where)
+            rows.sort(key=lambda row: (row.valid_from or row.recorded_at, row.recorded_at, relation_id(row)))
+            return graph.shown(page_of(rows, most, passed))
 
     @question
     def evidence(self, relation: Relation | str) -> list[Evidence]:

@@ -15,7 +15,7 @@ from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import question
-from tidal_plugins.validation import check_flag
+from tidal_plugins.validation import check_flag, check_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Dossiers:
         except (NotFound, InvalidInput):
             return False
 
-    __iter__ = None  # list() returns them all
+    __iter__ = None  # list() returns them
 
     def refresh(self, topic: str, *, force: bool = False) -> Dossier:
         """Return the dossier on a topic, made if there is none and updated if it is due.
@@ -57,9 +57,12 @@ class Dossiers:
         return self._tagged(self._engine.current(self._name(topic), self._services.now(), force=force))
 
     @question
-    def list(self) -> builtins.list[Dossier]:
-        """List all dossiers as they stand, by topic."""
-        return [self._tagged(dossier) for dossier in self._engine.all()]
+    def list(self, *, limit: int | None = None, after: int = 0) -> builtins.list[Dossier]:
+        """List the dossiers as they stand, by topic: at most ``limit``, and ``after`` passes over so many of the first.
+
+        Raises ``InvalidInput``.
+        """
+        return [self._tagged(dossier) for dossier in self._engine.all(*check_page(limit, after))]
 
     def drop(self, topic: str) -> bool:
         """Remove the dossier on a topic with its earlier versions; return whether there was one.

@@ -1,18 +1,23 @@
-"""Entries: what is stored, listed by a filter and without a question."""
+"""Entries: what is stored, listed by a filter and without a question, and what comes back from the archive."""
 
 from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Unpack
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.maintenance.tiers import count_days, list_archived, pin, restore, unpin
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.retrieval.request import active, checked_filter, checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import check_flag, check_int
+
+MAX_DAYS = 3_660
+"""Days of growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +58,57 @@ class Entries:
             newest_first=check_flag(newest_first, "newest_first"),
         )
 
+    @question
+    def archived(self, *, limit: int = 50, after: int = 0) -> builtins.list[Entry]:
+        """List the entries that recall finds no more: archived ones and expired ones, those that left it last first.
+
+        ``after`` is how many of the first to pass over. Episodes are left out: their entries are listed. Raises
+        ``InvalidInput``.
+        """
+        most, passed = checked_limit(limit), check_int(after, "after", 0)
+        return list_archived(self._services.storage, self._scope, self._services.now(), most, passed)
+
+    @question
+    def growth(self, days: int = 30) -> dict[date, int]:
+        """Return how many entries were stored on each of the last ``days``, at most 3,660, the oldest first.
+
+        Days are those of ``Settings.time_zone``; episodes are left out. Raises ``InvalidInput``.
+        """
+        services, most = self._services, check_int(days, "days", 1, MAX_DAYS)
+        now = services.now().astimezone(services.settings.zone)
+        return count_days(services.storage, self._scope, now, most)
+
+    def restore(self, id: str) -> Entry:
+        """Bring an archived or expired entry back into recall, as warm as if it had just been used, and return it.
+
+        An episode comes back with all its entries. What is in recall stays as it is. Fading goes on from then. Raises
+        ``NotFound``, and ``Forgotten`` for what was forgotten, which nothing brings back.
+        """
+        entry = self._services.entry(self._scope, id)
+        restore(self._services.writer, self._scope, entry, self._services.now())
+        return self._services.entry(self._scope, entry.id)
+
+    def pin(self, id: str) -> Entry:
+        """Let an entry fade no more, bring it back into recall if it had left, and return it.
+
+        Of an episode all entries are pinned. Raises ``NotFound``, and ``Forgotten``.
+        """
+        entry = self._services.entry(self._scope, id)
+        pin(self._services.writer, self._scope, entry, self._services.now())
+        return self._services.entry(self._scope, entry.id)
+
+    def unpin(self, id: str) -> Entry:
+        """Let an entry that does not fade fade from now on, and return it: pinned, or important for good.
+
+        Only what was said in conversations fades; other kinds stay as they are. Raises ``NotFound``, ``Forgotten``.
+        """
+        entry = self._services.entry(self._scope, id)
+        unpin(self._services.writer, self._scope, entry, self._services.now())
+        return self._services.entry(self._scope, entry.id)
+
     alist = in_thread(list)
+    agrowth = in_thread(growth)
+    apin = in_thread(pin)
+    aunpin = in_thread(unpin)
+    aarchived = in_thread(archived)
+    arestore = in_thread(restore)

@@ -20,7 +20,7 @@ from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.deadline import question
-from tidal_plugins.validation import check_flag, clean, items, label, labels
+from tidal_plugins.validation import check_flag, check_int, clean, items, label, labels
 
 if TYPE_CHECKING:
     from tidal_plugins.ingestion.history import HistoryMatch
@@ -62,6 +62,7 @@ class Episodes:
         until: datetime | None = None,
         tool: str | None = None,
         limit: int | None = None,
+        after: int = 0,
         newest_first: bool = False,
     ) -> builtins.list[Episode]:
         """List episodes in order of time.
@@ -72,6 +73,7 @@ class Episodes:
             until: only those before this time.
             tool: only those in which a tool of this name ran.
             limit: at most this many.
+            after: how many of the first to pass over.
             newest_first: whether the newest come first.
 
         To search by meaning, use ``memory.recall(query, kinds={"episode"})``. Raises ``InvalidInput``.
@@ -85,7 +87,8 @@ class Episodes:
         )
         most = None if limit is None else checked_limit(limit)
         newest_first = check_flag(newest_first, "newest_first")
-        found = self._services.storage.find(self._scope, where, limit=most, newest_first=newest_first)
+        passed = check_int(after, "after", 0)
+        found = self._services.storage.find(self._scope, where, limit=most, after=passed, newest_first=newest_first)
         return [from_entry(entry) for entry in found]
 
     @question

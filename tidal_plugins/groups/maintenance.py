@@ -6,12 +6,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.compaction.noted import noted_compactions
+from tidal_plugins.ingestion.erasures import noted_erasures
 from tidal_plugins.ingestion.gate import Admitted, admitted
+from tidal_plugins.maintenance.noted import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.consolidation import Consolidation
+from tidal_plugins.model.compaction import Compacted
+from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.receipt import Erasure
 from tidal_plugins.model.retention import Retention
+from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import check_flag
@@ -59,7 +65,35 @@ class MaintenanceGroup:
         """Return how many entries the write gate kept for good, and how many for a while."""
         return admitted(self._services.storage, self._scope)
 
+    @question
+    def runs(self, limit: int = 50) -> list[MaintenanceRun]:
+        """Return the last runs that did anything, the newest first, whoever started them.
+
+        Of each scope 1,000 are kept. Raises ``InvalidInput``.
+        """
+        return noted_runs(self._services.storage, self._scope, checked_limit(limit))
+
+    @question
+    def compactions(self, limit: int = 50) -> list[Compacted]:
+        """Return the last rebuilt contexts of this scope's conversations, the newest first.
+
+        Of each scope 1,000 are kept; one whose last episode was forgotten is not. Raises ``InvalidInput``.
+        """
+        return noted_compactions(self._services.storage, self._scope, checked_limit(limit))
+
+    @question
+    def erasures(self, limit: int = 50) -> list[Erasure]:
+        """Return the last forgettings of this scope, the newest first, with counts of what went.
+
+        Every way to forget is noted: on request, by retention, and erasing the scope, which ends all earlier notes. Of
+        each scope 1,000 are kept. Raises ``InvalidInput``.
+        """
+        return noted_erasures(self._services.storage, self._scope, checked_limit(limit))
+
     arun = in_thread(run)
+    aruns = in_thread(runs)
+    acompactions = in_thread(compactions)
+    aerasures = in_thread(erasures)
     aexpire = in_thread(expire)
     aundo = in_thread(undo)
     aadmitted = in_thread(admitted)

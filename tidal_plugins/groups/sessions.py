@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from tidal_plugins.aio import in_thread
@@ -16,7 +17,7 @@ from tidal_plugins.sessions import policies as engine
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.storage.deadline import question
-from tidal_plugins.validation import check_flag, label, mapping
+from tidal_plugins.validation import check_flag, check_page, label, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +105,36 @@ class Sessions:
 
     @question
     def list(
-        self, *, user: str | None = None, agent: str | None = None, open: bool | None = None
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        open: bool | None = None,
+        limit: int | None = None,
+        after: int = 0,
+        newest_first: bool = False,
     ) -> builtins.list[SessionInfo]:
-        """List sessions in the order in which they were opened: all, or those of a user or an agent, open or closed."""
+        """List sessions in the order in which they were opened.
+
+        Args:
+            user: only those of this user.
+            agent: only those of this agent.
+            open: only open ones, or only closed ones.
+            limit: at most this many.
+            after: how many of the first to pass over.
+            newest_first: whether those opened last come first.
+
+        Raises ``InvalidInput``.
+        """
+        most, passed = check_page(limit, after)
         user, agent = label(user, "user"), label(agent, "agent")
         open = None if open is None else check_flag(open, "open")
-        return [
+        found = (
             info
-            for info in self._ledger.all()
+            for info in self._ledger.all(newest_first=check_flag(newest_first, "newest_first"))
             if user in (None, info.user) and agent in (None, info.agent) and open in (None, info.is_open)
-        ]
+        )
+        return [*islice(found, passed, None if most is None else passed + most)]
 
     @question
     def snapshot(self, id: int) -> SessionSnapshot:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tidal_plugins.graph.indexing import queue as graph_queue
 from tidal_plugins.graph.reader.budget import READER_QUEUE, Budget
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
+from tidal_plugins.maintenance.tiers import count_tiers
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services
@@ -18,14 +21,17 @@ def stats(services: Services, scope: Scope) -> Stats:
     """Return the figures of a scope, as of one state of the store."""
     storage = services.storage
     with within_deadline(storage), storage.snapshot():
-        entries = sum(volume.entries for volume in storage.statistics(scope).volumes.values())
+        kinds = Counter[str]()
+        for (kind, _), volume in storage.statistics(scope).volumes.items():
+            kinds[kind] += volume.entries
+        tiers = count_tiers(storage, scope, services.now())
         waiting = count_keys(storage, scope, [graph_queue.QUEUE, finder.QUEUE, READER_QUEUE])
         unscrubbed = bool(read_meta(storage, UNSCRUBBED))
         figures = measures(storage)
         used = Budget(storage, scope, services.settings.reader, services.settings.zone).usage(services.now())
     left = figures.file_bytes + figures.log_bytes if unscrubbed else 0
     return Stats(
-        entries=entries,
+        entries=kinds.total(),
         waiting=waiting,
         file_bytes=figures.file_bytes,
         log_bytes=figures.log_bytes,
@@ -34,4 +40,6 @@ def stats(services: Services, scope: Scope) -> Stats:
         timeouts=figures.timeouts,
         log_lost=figures.log_lost,
         reader=used,
+        kinds=dict(+kinds),
+        tiers=tiers,
     )

@@ -11,6 +11,7 @@ from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.supersession.store import SupersessionStore
+from tidal_plugins.validation import check_flag, check_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,22 @@ class Supersessions:
     _scope: Scope
 
     @question
-    def list(self, id: str | None = None) -> builtins.list[Supersession]:
-        """List the links that stand, of one entry or all, in the order in which they were found."""
-        links = self._store.links(None if id is None else [bare_id(id)])
-        return [link for link in links if link.undone_at is None]
+    def list(
+        self, id: str | None = None, *, limit: int | None = None, after: int = 0, newest_first: bool = False
+    ) -> builtins.list[Supersession]:
+        """List the links that stand, of one entry or all, in the order in which they were found.
+
+        Args:
+            id: an entry, or ``None`` for all.
+            limit: at most this many.
+            after: how many of the first to pass over.
+            newest_first: whether those of the newest later statements come first.
+
+        Raises ``InvalidInput``.
+        """
+        newest = check_flag(newest_first, "newest_first")
+        ids = None if id is None else [bare_id(id)]
+        return self._store.standing(ids, *check_page(limit, after), newest_first=newest)
 
     def undo(self, later: str, earlier: str) -> Supersession:
         """Take a wrong link back for good, and return it. It is not found again. Raises ``NotFound``."""

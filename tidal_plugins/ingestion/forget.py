@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.facts.versions import forget_facts
-from tidal_plugins.ingestion.damaged import damaged_entries
+from tidal_plugins.ingestion.damaged import damaged_entries, ids_of
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
+from tidal_plugins.ingestion.erasures import note_erasure
 from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
 from tidal_plugins.ingestion.frames import showing, without_shown
 from tidal_plugins.ingestion.repeats import duplicates, promote
@@ -23,10 +24,11 @@ from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
-from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.storage.base import Record, Volume, Where
+from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
+from tidal_plugins.storage.damage import noticed
 
 
 def forget(
@@ -37,39 +39,75 @@ def forget(
     *,
     source: str | None = None,
     everywhere: bool = False,
+    dry_run: bool = False,
 ) -> Receipt:
     """Remove entries and episodes by id, and what facts have from ``source``, and return a receipt.
 
     A fact that loses a value counts as one. An episode goes with all its entries. An entry that was said in an episode
     is blanked there, and the episode's summary is made anew from the rest; an episode with nothing left goes too.
     Unknown ids are passed over; damaged entries go as others do. ``everywhere`` removes what has the same texts in it,
-    too, and blanks what tools were given and returned with them.
+    too, and blanks what tools were given and returned with them. ``dry_run`` does it all, rolls it back, and says what
+    would go.
     """
     texts = texts_of(writer.storage, scope, ids) if everywhere else None
     while True:
         plan = _planned(writer, scope, ids, texts)
-        with writer.storage.transaction():
-            if _is_outdated(writer, scope, ids, plan, texts):
-                continue
-            _leave_tombstones(writer, scope, plan.to_delete.values(), now)
-            add_tombstones(writer.storage, scope, plan.broken, now)
-            promote(writer, scope, plan.gone, plan.promoted, now)
-            are_in = (texts or Texts()).are_in
-            facts = forget_facts(writer.storage, scope, plan.to_delete.values(), ids, source, are_in)
-            if plan.gone or facts:
-                mark_unscrubbed(writer.storage)
-            derived = writer.later.forget(scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
-            writer.storage.erase(scope, list(plan.gone))
-            writer.put(scope, plan.records, replace=True)
-            ended = facts.difference(plan.gone, writer.storage.summaries(scope, facts))
-            add_tombstones(writer.storage, scope, ended, now)
-            emptied = purge(writer.storage, scope, {*plan.gone, *plan.told, *facts, *derived}, now)
-        shelves = plan.kinds + Counter(fact=len(facts - plan.gone), graph=len(derived)) + Counter(emptied)
-        removed, stay = sorted(facts | plan.gone), sorted(plan.told.keys() - plan.gone)
-        return Receipt(len(removed), dict(shelves), tuple(removed), tuple(stay), scrub(writer.storage))
+        try:
+            with writer.storage.transaction():
+                if _is_outdated(writer, scope, ids, plan, texts):
+                    continue
+                receipt = _erased(writer, scope, ids, plan, now, source, texts or Texts())
+                if dry_run:
+                    raise _OnlyLooked
+                note_erasure(writer.storage, scope, receipt, now)
+        except _OnlyLooked:
+            return replace(receipt, dry_run=True)
+        return replace(receipt, remains=scrub(writer.storage))
 
 
-def erase_scope(writer: Writer, scope: Scope, *, below: bool) -> Receipt:
+class _OnlyLooked(Exception):
+    """Rolls back what a dry run did."""
+
+
+def _erased(
+    writer: Writer,
+    scope: Scope,
+    ids: Collection[str],
+    plan: _Plan,
+    now: datetime,
+    source: str | None,
+    texts: Texts,
+) -> Receipt:
+    """Do what a plan says, inside a transaction, and return what went."""
+    _leave_tombstones(writer, scope, plan.to_delete.values(), now)
+    add_tombstones(writer.storage, scope, plan.broken, now)
+    promote(writer, scope, plan.gone, plan.promoted, now)
+    facts = forget_facts(writer.storage, scope, plan.to_delete.values(), ids, source, texts.are_in)
+    if plan.gone or facts:
+        mark_unscrubbed(writer.storage)
+    derived = writer.later.forget(scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
+    links = writer.storage.erase_links(scope, WhereLinks(ends=plan.gone))
+    writer.storage.erase(scope, list(plan.gone))
+    writer.put(scope, plan.records, replace=True)
+    ended = facts.difference(plan.gone, writer.storage.summaries(scope, facts))
+    add_tombstones(writer.storage, scope, ended, now)
+    emptied = purge(writer.storage, scope, {*plan.gone, *plan.told, *facts, *derived}, now)
+    shelves = plan.kinds + Counter(fact=len(facts - plan.gone), graph=len(derived)) + Counter(emptied)
+    removed, stay = sorted(facts | plan.gone), sorted(plan.told.keys() - plan.gone)
+    return Receipt(len(removed), dict(shelves), tuple(removed), tuple(stay), links=links)
+
+
+def named(storage: Storage, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> set[str]:
+    """Return the ids of what is named by id or citation, by source, and by thread."""
+    chosen = {bare_id(id_) for id_ in ids}
+    with noticed() as damaged:
+        for where in (source and Where(sources={source}), thread and Where(threads={thread})):
+            if where:
+                chosen.update(entry.id for entry in storage.find(scope, where))
+    return chosen | ids_of(damaged)
+
+
+def erase_scope(writer: Writer, scope: Scope, now: datetime, *, below: bool) -> Receipt:
     """Remove everything that a scope has, and with ``below`` the scopes that begin with it, and return a receipt."""
     shelves = Counter[str]()
     with writer.later.recording(scope), writer.storage.transaction():
@@ -80,8 +118,10 @@ def erase_scope(writer: Writer, scope: Scope, *, below: bool) -> Receipt:
             writer.storage.erase(one, None)
             writer.later.drop(one)
         mark_unscrubbed(writer.storage)
-    shelves = +shelves
-    return Receipt(shelves.total(), dict(shelves), remains=scrub(writer.storage))
+        shelves = +shelves
+        receipt = Receipt(shelves.total(), dict(shelves))
+        note_erasure(writer.storage, scope, receipt, now)
+    return replace(receipt, remains=scrub(writer.storage))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from tidal_plugins.english.secret_fields import name_in
 from tidal_plugins.english.secrets import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
-from tidal_plugins.errors import RedactionError, SecretRefused
+from tidal_plugins.errors import InvalidInput, RedactionError, SecretRefused
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Redactor
@@ -63,13 +63,20 @@ class Redaction:
         return text if self.action == "keep" else self._masked(text, self._found(text, 0))
 
     def value(self, value: Any, name: str = "") -> Any:
-        """Return a JSON value as it may be stored. Raises as :meth:`text` does."""
+        """Return a JSON value as it may be stored. Raises as :meth:`text` does, and ``InvalidInput`` for one of
+        too many levels."""
+        try:
+            return self._value(value, name)
+        except RecursionError:
+            raise InvalidInput("a value is nested too deeply to look for secrets in it: flatten it") from None
+
+    def _value(self, value: Any, name: str) -> Any:
         if isinstance(value, str):
             return self.text(value, name)
         if isinstance(value, Mapping):
-            return {self.text(key): self.value(item, name_in(value, key)) for key, item in value.items()}
+            return {self.text(key): self._value(item, name_in(value, key)) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.value(item, name) for item in value]
+            return [self._value(item, name) for item in value]
         return self._number(value, name) if isinstance(value, int) and not isinstance(value, bool) else value
 
     def _number(self, value: int, name: str) -> int | str:

@@ -237,6 +237,11 @@ def new_tier(
     """Return the tier of a turn just stored: weight 1, anchored now [Tidal §2.4]. What matters for good has none."""
     if importance >= decay.important:
         return None
+    return fading(affect, now, decay, threshold)
+
+
+def fading(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:
+    """Return the tier of a turn that fades from now on, with the weight 1."""
     return _warm(1.0, _life(affect, decay, threshold, used=False), now, decay)
 
 

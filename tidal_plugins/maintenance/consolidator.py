@@ -18,6 +18,7 @@ from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.maintenance.noted import note_run
 from tidal_plugins.maintenance.recurring import Recurring
 from tidal_plugins.maintenance.runs import RUNS, Run, UnderWay
 from tidal_plugins.maintenance.undo import COMPRESSED, PRUNED, SETTLED, edge_value, restore, settled, tier_value
@@ -107,7 +108,7 @@ class Consolidator:
         facts = step("facts", lambda: self._recur(run))
         dossiers = step("dossiers", lambda: self._refresh(now))
         seeds = step("seeds", lambda: self._seeds(now))
-        return Consolidation(
+        report = Consolidation(
             run=run.close(),
             at=now,
             retention=expired[0] if expired else None,
@@ -120,6 +121,8 @@ class Consolidator:
             ephemeral=admitted(self.storage, self.scope).share,
             errors=tuple(errors),
         )
+        note_run(self.storage, self.scope, report)
+        return report
 
     def undo(self, run: str, now: datetime) -> int:
         """Undo a run, and return how many things were undone.

@@ -127,7 +127,30 @@ class RestoredFile:
 Piece = Kept | Written | RestoredFile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A compaction as it is noted when a rebuilt context is stored, without a text.
+
+    Attributes:
+        at: when the context was rebuilt.
+        episode: the id of the last episode that the context stands in for.
+        thread: the conversation of that episode.
+        stage: ``compact`` or ``hard``.
+        before: the size of the whole payload before.
+        after: the size of the whole payload afterwards.
+        turns: how many episodes the context stands in for.
+    """
+
+    at: datetime
+    episode: str
+    thread: str | None
+    stage: Stage
+    before: Size
+    after: Size
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """A context for a model, with an account of every message that it leaves out.
 

@@ -56,3 +56,37 @@ class Consolidation:
     ephemeral: float = 0.0
     errors: tuple[str, ...] = ()
     retention: Retention | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceRun:
+    """A maintenance run as it is noted, with counts and no text or id of a memory.
+
+    A run that went on with one that was cut off is noted with what was done since.
+
+    Attributes:
+        at: when it ran.
+        run: the id by which it can be undone, as long as it can; ``None`` if it changed nothing that can be undone.
+        forgotten: how many turns and entries ``Settings.retention`` no longer kept.
+        learned: how many episodes were read into the graph.
+        settled: how many entries turned cold.
+        pruned: how many faded associations were removed.
+        facts: how many facts it made of recurring memories.
+        seeds: how many thought seeds it named.
+        errors: the steps that failed, each with the name of its error.
+    """
+
+    at: datetime
+    run: str | None = None
+    forgotten: int = 0
+    learned: int = 0
+    settled: int = 0
+    pruned: int = 0
+    facts: int = 0
+    seeds: int = 0
+    errors: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether it did anything, or failed to."""
+        counts = (self.forgotten, self.learned, self.settled, self.pruned, self.facts)  # seeds are named each time
+        return bool(self.run or any(counts) or self.errors)

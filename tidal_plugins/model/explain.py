@@ -39,6 +39,7 @@ class RecallExplanation:
 
     ``at`` is ISO 8601. ``stages`` counts the ``dropped`` candidates by stage; each of those has its id, stage, reason
     and origin. ``peers`` are the other memories that were asked, ``times`` the times that the query names.
+    ``threshold`` is that of a whisper.
     """
 
     query: str
@@ -55,6 +56,7 @@ class RecallExplanation:
     hops: list[Mapping[str, Any]]
     stopped: str
     times: list[str]
+    threshold: float
 
     def as_dict(self) -> dict[str, Any]:
         """Return a dictionary that ``json`` takes."""
@@ -87,6 +89,7 @@ def explained(recall: Recall) -> RecallExplanation:
         hops=[{"number": hop.number, "query": hop.query, "ids": list(hop.ids)} for hop in recall.hops],
         stopped=recall.stopped,
         times=list(recall.times),
+        threshold=recall.threshold,
     )
 
 

@@ -232,6 +232,7 @@ class Recall(Sequence[Hit]):
             «assessor» for one that failed. Empty if one hop was asked for.
         peers: a report for each other memory that was asked.
         times: the times that the query names, as they were understood.
+        threshold: the confidence from which on a whisper shows anything for the turn; 0 for a recall, which has none.
     """
 
     query: str
@@ -247,6 +248,7 @@ class Recall(Sequence[Hit]):
     stopped: str = ""
     peers: tuple[PeerReport, ...] = ()
     times: tuple[str, ...] = ()
+    threshold: float = 0.0
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The result of ``forget`` and ``erase_scope``. It is false if nothing went.
+    """The result of ``forget`` and ``erase_scope``. It is false if nothing went, or would go.
 
     Attributes:
         count: how many entries and episodes went; a fact that lost a value counts as one.
@@ -19,6 +20,9 @@ class Receipt:
         blanked: the ids of the episodes that stay and lost a message.
         remains: why bytes of it are still in the file, or where the text still stands, a sentence each. Empty if
             nothing is left.
+        links: how many links ended at what went: associations, supersessions, and the words by which facts are found.
+            Not counted by ``erase_scope``.
+        dry_run: whether it only says what would go.
     """
 
     count: int = 0
@@ -26,6 +30,8 @@ class Receipt:
     ids: tuple[str, ...] = ()
     blanked: tuple[str, ...] = ()
     remains: tuple[str, ...] = ()
+    links: int = 0
+    dry_run: bool = False
 
     @property
     def complete(self) -> bool:
@@ -37,4 +43,24 @@ class Receipt:
 
     def __str__(self) -> str:
         went = ", ".join(f"{count:,} {shelf}" for shelf, count in sorted(self.shelves.items()))
-        return "; ".join([f"{self.count:,} removed" + (f" ({went})" if went else ""), *self.remains])
+        done = "would go" if self.dry_run else "removed"
+        return "; ".join([f"{self.count:,} {done}" + (f" ({went})" if went else ""), *self.remains])
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """A forgetting as it is noted, with counts and no text or id of what went.
+
+    Attributes:
+        at: when it was.
+        count: how many entries and episodes went, as in the receipt.
+        shelves: how many things went from each place, as in the receipt.
+        links: how many links ended at what went.
+        blanked: how many episodes stayed and lost a message.
+    """
+
+    at: datetime
+    count: int
+    shelves: Mapping[str, int] = field(default_factory=dict)
+    links: int = 0
+    blanked: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidal_plugins.model.reader import ReaderUsage
@@ -24,6 +25,9 @@ class Stats:
         log_lost: whether the file was once opened without its log, which held the last writes of a process that had
             ended without closing. ``check(repair=True)`` reports it for the last time.
         reader: the work and the cost of the model that reads turns for the graph.
+        kinds: how many entries of each kind there are, episodes included.
+        tiers: how many entries are ``warm``, ``cold``, ``archived`` or ``expired``, or ``permanent`` because they do
+            not fade; episodes are left out.
     """
 
     entries: int
@@ -35,3 +39,5 @@ class Stats:
     timeouts: int
     log_lost: bool = False
     reader: ReaderUsage = field(default_factory=ReaderUsage)
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    tiers: Mapping[str, int] = field(default_factory=dict)

@@ -44,6 +44,7 @@ def trim(state: State) -> None:
         degraded=tuple(state.channels.degraded),
         confidence=state.confidence,
         times=tuple(map(str, state.times)),
+        threshold=state.threshold,
     )
 
 

@@ -114,18 +114,21 @@ class Request:
         exclude: Collection[str],
         session: int | None,
         affect: Affect | None,
+        as_of: datetime | None = None,
+        profile: str | None = None,
     ) -> Self:
         """Return the request of ``TidalMemory.whisper``, whose arguments these are. Raises ``InvalidInput``."""
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
-        state = mood.current(scope, now) if affect is None else _checked_affect(affect)
+        now = now if as_of is None else aware(as_of, "as_of")
+        state = _mood(affect, mood, scope, now if as_of is None else None)
         return cls(
             scope,
             turn,
-            active(now, exclude=exclude),
+            active(now, exclude=exclude, as_of=as_of and now),
             now,
             max(settings.whisper.candidates, settings.whisper.max_entries),
             affect=state,
-            profile=settings.recall.profile,
+            profile=_checked_profile(settings.recall.profile if profile is None else profile),
             session=session,
             felt=partial(mood.felt, turn, state) if affect is None else None,
         )

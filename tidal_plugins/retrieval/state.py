@@ -55,6 +55,7 @@ class State:
     context: Context | None = None  # add_neighbours
     ranked: Candidates = field(init=False)  # rank
     confidence: float = 0.0  # estimate_confidence
+    threshold: float = 0.0  # apply_threshold
     supersessions: Sequence[Supersession] = ()  # read_supersessions
     links: Mapping[str, Links] = field(default_factory=dict)  # newest_first
     entries: Mapping[str, Entry] = field(default_factory=dict)  # read

@@ -84,7 +84,7 @@ def apply_threshold(state: State) -> None:
     threshold, line = least(state), settings.line_threshold * settings.share(profile)
     if not threshold:
         return
-    found = state.ranked
+    found, state.threshold = state.ranked, threshold
     if state.confidence < threshold:
         reason = f"confidence {state.confidence:.3f} under the threshold of {threshold:.3f}"
         spared = _spared(state, threshold)

@@ -5,7 +5,7 @@ Each call is one transaction: what has returned is durable, and a process that d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -89,10 +89,10 @@ class Ledger:
         counters = self._counters(session_node(id))
         return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
 
-    def all(self) -> list[SessionInfo]:
-        """List the sessions, the first opened first."""
-        ids = sorted(int(document.key) for document in self.storage.documents(self.scope, SESSIONS))
-        return list(intact(ids, self.info))
+    def all(self, *, newest_first: bool = False) -> Iterator[SessionInfo]:
+        """Yield the sessions, the first opened first, or the last."""
+        ids = [int(document.key) for document in self.storage.documents(self.scope, SESSIONS)]
+        return iter(intact(sorted(ids, reverse=newest_first), self.info))
 
     def close(self, id: int, now: datetime) -> SessionSummary:
         """Close a session, if it is open, and return its summary."""

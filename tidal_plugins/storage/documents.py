@@ -45,9 +45,16 @@ class Documents(Protocol):
 
     @abstractmethod
     def documents(
-        self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False
+        self,
+        scope: Scope,
+        collection: str,
+        keys: Collection[str] | None = None,
+        *,
+        versions: bool = False,
+        limit: int | None = None,
+        after: int = 0,
     ) -> list[Document]:
-        """List a collection's documents by key, all or those of ``keys``.
+        """List a collection's documents by key, all or those of ``keys``: at most ``limit``, ``after`` skips that many.
 
         With ``versions=True`` each current document is followed by its earlier versions that were kept, newest first.
         """

@@ -12,6 +12,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.validation import page_of
 
 MAX_CHAIN = 32
 """Steps of following, one after the other. Of 100 values that return in turn, 8 did not reach the newest; most things
@@ -49,10 +50,19 @@ class SupersessionStore:
         self.storage.put_links(self.scope, new)
         return len(new)
 
-    def links(self, ids: Collection[str] | None = None) -> list[Supersession]:
-        """List the supersessions of some entries, or all, in the order in which they were found, undone ones too."""
+    def standing(
+        self, ids: Collection[str] | None, limit: int | None, after: int, *, newest_first: bool
+    ) -> list[Supersession]:
+        """List a page of the supersessions that stand, of some entries or all, in the order in which they were found,
+        or by the later statement, the newest first."""
         where = WhereLinks(kinds=[SUPERSEDES], ends=None if ids is None else list(ids))
-        return [_supersession(link) for link in self.storage.links(self.scope, where)]
+        wanted = most = None if limit is None else after + limit
+        while True:  # those that were undone are few
+            links = self.storage.links(self.scope, where, limit=most, strongest_first=newest_first)
+            found = [_supersession(link) for link in links if link.superseded_at is None]
+            if wanted is None or most is None or len(found) >= wanted or len(links) < most:
+                return page_of(found, limit, after)
+            most *= 2
 
     def chains(self, earlier: Collection[str], at: datetime) -> list[Supersession]:
         """Return what supersedes some entries at a time, what supersedes that, and so on."""

@@ -9,7 +9,7 @@ import pytest
 
 from tidal_plugins.errors import Conflict, InvalidInput
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import STORE, Document, Storage, Where
+from tidal_plugins.storage.base import META, STORE, Document, Storage, Where
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.testing.contract import Contract, OpenStore
 from tidal_plugins.testing.samples import HERE
@@ -134,6 +134,21 @@ class DocumentContract(Contract):
         ]  # fmt: skip
         assert store.documents(HERE, "facts", ["a", "none"], versions=True) == found[:2]
         assert store.documents(HERE, "facts", [], versions=True) == []
+
+    def test_documents_are_listed_a_page_at_a_time(self, store: Storage) -> None:
+        for key in "cabed":
+            write_document(store, HERE, "facts", key, 1, keep=9)
+            write_document(store, HERE, "facts", key, 2, keep=9)
+        assert [d.key for d in store.documents(HERE, "facts", limit=2)] == ["a", "b"]
+        assert [d.key for d in store.documents(HERE, "facts", limit=2, after=2)] == ["c", "d"]
+        assert [d.key for d in store.documents(HERE, "facts", after=4)] == ["e"]
+        assert [d.key for d in store.documents(HERE, "facts", ["e", "a", "c", "z"], limit=2, after=1)] == ["c", "e"]
+        found = store.documents(HERE, "facts", versions=True, limit=1, after=1)
+        assert [(d.key, d.value) for d in found] == [("b", 2), ("b", 1)]
+        assert store.documents(HERE, "facts", limit=0) == store.documents(HERE, "facts", after=9) == []
+        store.write_documents(STORE, META, {"x": 1, "y": 2, "z": 3})
+        about = [document.key for document in store.documents(STORE, META)]
+        assert [document.key for document in store.documents(STORE, META, limit=2, after=1)] == about[1:3]
 
     def test_the_store_itself_has_documents(self, store: Storage, other: Storage) -> None:
         write_document(store, STORE, "facts", "k", {"a": [1, "é"]})

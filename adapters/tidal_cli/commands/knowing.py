@@ -48,8 +48,10 @@ def history(
         if citation is not None:
             found = [memory.episodes[citation]]
         else:
-            times = {"since": since and since.astimezone(), "until": until and until.astimezone()}
-            found = memory.episodes.list(thread=thread, tool=tool, limit=limit, newest_first=True, **times)[::-1]
+            first, last = since and since.astimezone(), until and until.astimezone()
+            found = memory.episodes.list(
+                thread=thread, tool=tool, since=first, until=last, limit=limit, newest_first=True
+            )[::-1]
     if not found and not run.as_json:
         raise Failed("no turn is recorded that fits", Exit.NOTHING)
     run.show(found, "\n\n".join(_turn(episode, full or citation is not None) for episode in found))

@@ -43,13 +43,20 @@ class DocumentStore(MemoryBase, Documents):
             return {key: version + 1 for key, version in versions.items()}
 
     def documents(
-        self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False
+        self,
+        scope: Scope,
+        collection: str,
+        keys: Collection[str] | None = None,
+        *,
+        versions: bool = False,
+        limit: int | None = None,
+        after: int = 0,
     ) -> list[Document]:
         table = self._state().table(scope, "documents", collection)
         chosen = table.keys() if keys is None else table.keys() & set(keys)
         return [
             _document(key, *version)
-            for key in sorted(chosen)
+            for key in sorted(chosen)[after : None if limit is None else after + limit]
             for version in (table[key] if versions else table[key][:1])
         ]
 

@@ -38,24 +38,43 @@ class DocumentStore(SQLiteBase, Documents):
     """Stores current documents as rows of one table, their earlier versions of another."""
 
     def documents(
-        self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False
+        self,
+        scope: Scope,
+        collection: str,
+        keys: Collection[str] | None = None,
+        *,
+        versions: bool = False,
+        limit: int | None = None,
+        after: int = 0,
     ) -> list[Document]:
         with self.snapshot():
             if (scope, collection) == (STORE, META):
-                return self._about_store(keys)
-            found = self._read("documents", scope, collection, keys)
+                return self._about_store(keys)[after : None if limit is None else after + limit]
+            found = self._read("documents", scope, collection, keys, limit, after)
             if not versions:
                 return found
             earlier: dict[str, list[Document]] = {document.key: [] for document in found}
-            for document in self._read("earlier_documents", scope, collection, keys):
+            these = keys if limit is None and not after else list(earlier)
+            for document in self._read("earlier_documents", scope, collection, these):
                 if document.key in earlier:  # else what stands now is damaged, and no earlier one may stand for it
                     earlier[document.key].append(document)
             return [version for document in found for version in (document, *earlier[document.key])]
 
-    def _read(self, table: str, scope: Scope, collection: str, keys: Collection[str] | None) -> list[Document]:
+    def _read(
+        self,
+        table: str,
+        scope: Scope,
+        collection: str,
+        keys: Collection[str] | None,
+        limit: int | None = None,
+        after: int = 0,
+    ) -> list[Document]:
         sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = ? AND collection = ?"
-        chosen = [] if keys is None else [to_json(list(keys))]
-        sql += f"{f' AND key IN {IDS}' if chosen else ''} ORDER BY key, version DESC"
+        chosen: list[str | int] = [] if keys is None else [to_json(list(keys))]
+        sql += f"{'' if keys is None else f' AND key IN {IDS}'} ORDER BY key, version DESC"
+        if limit is not None or after:
+            sql += " LIMIT ? OFFSET ?"
+            chosen += [-1 if limit is None else limit, after]
         read = self._readable if keys is None else self._kept
         rows = read(DOCUMENTS, sql, self._key(scope), collection, *chosen)
         return list(intact(rows, lambda row: _document(row, scope)))

@@ -1,0 +1,114 @@
+"""Page: a request as a view sees it. Views are lists of functions from pages to answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import urlencode
+
+from jinja2 import Environment
+from starlette.responses import Response
+
+from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins.shown import shown
+
+SIZE = 25
+"""Rows of a list on one page."""
+
+MAX_PAGE = 1_000_000
+
+T = TypeVar("T")
+
+
+class View(NamedTuple):
+    """A part of the inspector, with an entry in the menu.
+
+    ``pages`` answer GET and ``hands`` answer POST, by path. A path such as ``/episode/{id}`` has its names in
+    ``Page.given``. Hands exist only if writes are allowed.
+    """
+
+    path: str
+    title: str
+    pages: Mapping[str, Callable[[Page], Response]]
+    hands: Mapping[str, Callable[[Page], Response]] = {}
+
+
+class Listed(NamedTuple, Generic[T]):
+    """One page of a list: its rows, its number from 1, and the row that begins the next page, if there is one."""
+
+    rows: Sequence[T]
+    number: int
+    following: T | None = None
+
+    @property
+    def more(self) -> bool:
+        return self.following is not None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A request, and the memory that answers it.
+
+    Attributes:
+        memory: the memory, in the one scope that is shown.
+        path: the path of the request.
+        given: the fields of its query or form, and the names in its path.
+        pages: the templates.
+        shared: what every template knows: the views, whether writes are allowed, the token of forms.
+    """
+
+    memory: TidalMemory
+    path: str
+    given: Mapping[str, str]
+    pages: Environment = field(repr=False)
+    shared: Mapping[str, Any] = field(repr=False)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a field, or ``default`` if it is empty."""
+        return self.given.get(name, "").strip() or default
+
+    def choice(self, name: str, among: Sequence[str]) -> str:
+        """Return a field that is one of several, the first by default. Raises ``InvalidInput``."""
+        value = self.text(name, among[0])
+        if value not in among:
+            raise InvalidInput(f"{name} is one of {', '.join(among)}, got {shown(value)}")
+        return value
+
+    def number(self, name: str, default: int, least: int = 1, most: int = MAX_PAGE) -> int:
+        """Return a field that is a whole number. Raises ``InvalidInput``."""
+        value = self.text(name, str(default))
+        if not (value.isascii() and value.isdigit() and least <= int(value[:9]) <= most and len(value) < 9):
+            raise InvalidInput(f"{name} is a number from {least} to {most:,}, got {shown(value)}")
+        return int(value)
+
+    def time(self, name: str) -> datetime | None:
+        """Return a field that is a date or a time, in the zone of the memory; ``None`` if it is empty."""
+        if not (value := self.text(name)):
+            return None
+        try:
+            at = datetime.fromisoformat(value)
+            return (at if at.tzinfo else at.replace(tzinfo=self.memory.settings.zone)).astimezone()
+        except (ValueError, OverflowError) as error:
+            raise InvalidInput(f"{name} is a date such as 2026-05-01, got {shown(value)}") from error
+
+    def listed(self, read: Callable[[int, int], Sequence[T]], size: int = SIZE, name: str = "page") -> Listed[T]:
+        """Return the page of a list that the field ``name`` asks for. ``read`` takes a limit, and how many to skip."""
+        number = self.number(name, 1)
+        rows = read(size + 1, (number - 1) * size)
+        return Listed(rows[:size], number, rows[size] if len(rows) > size else None)
+
+    def link(self, **changed: object) -> str:
+        """Return the address of this page with some fields changed; ``None`` takes one away."""
+        fields = {**self.given, **changed}
+        return f"{self.path}?{urlencode({name: value for name, value in fields.items() if value not in (None, '')})}"
+
+    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return an answer made from a template."""
+        text = self.pages.get_template(template).render({**self.shared, "page": self, **values})
+        return Response(text.encode("utf-8", "replace"), status, media_type="text/html")
+
+    def done(self, text: str, back: str) -> Response:
+        """Return the answer of a hand that did something, with a link back."""
+        return self.show("done.html", text=text, back=back)

@@ -1,0 +1,62 @@
+"""Serve: one memory, in one scope, as pages for a browser on this machine, until the process is told to end."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from tidal_mcp.access import Access, listen
+from tidal_plugins import TidalMemory
+from tidal_plugins.turns import checked_memory
+
+MISSING = "the inspector needs packages that are not installed: pip install 'tidal-plugins[inspect]'"
+
+MAX_CONNECTIONS = 64
+"""Connections at once; further ones are answered with 503."""
+
+
+def serve(
+    memory: TidalMemory,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8766,
+    token: str | None = None,
+    hosts: Sequence[str] = (),
+    allow_writes: bool = False,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve pages that show a memory, in its scope, until a signal ends it. The memory stays open.
+
+    Args:
+        memory: an open memory. Other scopes of its store are not shown.
+        host: the address to listen at. Any but loopback's needs ``token`` and ``hosts``.
+        port: the port; 0 for any that is free.
+        token: what the address must carry, at least 16 characters. Default, on loopback: a new one.
+        hosts: the names by which browsers call the server besides loopback's, such as ``desk.local:8766``.
+        allow_writes: whether there are forms that change the memory.
+        say: takes the address to open, with the token in it.
+
+    Raises ``InvalidInput`` for arguments that do not fit, and ``ImportError`` if packages are missing.
+    """
+    access = Access(host, port, token, tuple(hosts))
+    try:
+        import uvicorn
+
+        from tidal_inspect.app import application
+    except ModuleNotFoundError as error:
+        raise ImportError(MISSING) from error
+    key = token or secrets.token_urlsafe(24)
+    app = application(checked_memory(memory), token=key, hosts=access.hosts, allow_writes=allow_writes)
+    with listen(access) as bound:
+        address, number = bound.getsockname()[:2]
+        at = f"[{address}]" if ":" in address else address
+        say(f"http://{at}:{number}/?token={key}")
+        config = uvicorn.Config(
+            app,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=MAX_CONNECTIONS,
+        )
+        uvicorn.Server(config).run(sockets=[bound])

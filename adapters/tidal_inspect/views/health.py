@@ -1,0 +1,45 @@
+"""Health: sizes, tiers, growth, times and queues, what left recall, and what was done and forgotten."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from starlette.responses import Response
+
+from tidal_inspect.page import Page, View
+
+DAYS = 30
+
+FEW = 10
+"""Rows of each list of what happened."""
+
+QUESTION = "What did we say about the plans for next week?"
+"""A question whose time is taken. It goes all the way through recall, and is stored nowhere."""
+
+
+def health(page: Page) -> Response:
+    """Show the figures of the scope and its file, and the last that was done."""
+    memory = page.memory
+    began = perf_counter()
+    stats = memory.stats()
+    counted = perf_counter()
+    memory.recall(QUESTION, limit=1)
+    asked = perf_counter()
+    return page.show(
+        "health.html",
+        stats=stats,
+        growth=memory.entries.growth(DAYS),
+        times={"counting this": counted - began, "a recall": asked - counted},
+        archived=page.listed(lambda limit, after: memory.entries.archived(limit=limit, after=after), FEW),
+        runs=memory.maintenance.runs(FEW),
+        compactions=memory.maintenance.compactions(FEW),
+        erasures=memory.maintenance.erasures(FEW),
+    )
+
+
+def check(page: Page) -> Response:
+    """Show what a check of the whole store finds. It takes as long as reading everything does."""
+    return page.show("check.html", check=page.memory.check())
+
+
+VIEW = View("/health", "Health", {"/health": health, "/health/check": check})

@@ -1,0 +1,94 @@
+"""Knowledge: facts, conflicts, superseded values, dossiers, the capsule, and sessions with their decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from starlette.responses import Response
+
+from tidal_inspect.page import Page, View
+from tidal_plugins import NotFound, TidalMemory
+
+FEW = 10
+"""Rows of one of several lists on a page."""
+
+STANDING = timedelta(days=36_500)
+"""The age that a capsule may have that is only looked at: none is made."""
+
+
+def knowledge(page: Page) -> Response:
+    """Show facts, open conflicts, superseded statements and dossiers, a page of each."""
+    memory = page.memory
+    superseded = page.listed(
+        lambda limit, after: memory.supersessions.list(limit=limit, after=after, newest_first=True), FEW, "superseded"
+    )
+    return page.show(
+        "knowledge.html",
+        facts=page.listed(lambda limit, after: memory.facts.list(limit=limit, after=after), FEW, "facts"),
+        conflicts=page.listed(lambda limit, after: memory.facts.conflicts(limit=limit, after=after), FEW, "conflicts"),
+        superseded=superseded,
+        texts=_texts(memory, (id_ for one in superseded.rows for id_ in (one.earlier, one.later))),
+        dossiers=page.listed(lambda limit, after: memory.dossiers.list(limit=limit, after=after), FEW, "dossiers"),
+    )
+
+
+def fact(page: Page) -> Response:
+    """Show every value that a fact had."""
+    key, history = page.text("key"), page.memory.facts.history(page.text("key"))
+    if not history:
+        raise NotFound("no such fact was ever set")
+    rows = page.listed(lambda limit, after: history[::-1][after : after + limit])
+    return page.show("fact.html", key=key, history=rows, current=history[-1].until is None and key in page.memory.facts)
+
+
+def dossier(page: Page) -> Response:
+    """Show a dossier as it stands, with its sources."""
+    found = page.memory.dossiers[page.text("topic")]
+    return page.show("dossier.html", dossier=found, texts=_texts(page.memory, found.sources))
+
+
+def capsule(page: Page) -> Response:
+    """Show the capsule as it stands, to be edited if writes are allowed."""
+    return page.show("capsule.html", text=str(page.memory.capsule.read(max_age=STANDING)))
+
+
+def sessions(page: Page) -> Response:
+    """Show sessions, those opened last first, with the policies and the signals of the scope."""
+    memory = page.memory
+    rows = page.listed(lambda limit, after: memory.sessions.list(limit=limit, after=after, newest_first=True))
+    policies = {name: memory.sessions.policies[name] for name in memory.sessions.policies}
+    return page.show("sessions.html", sessions=rows, policies=policies, counts=memory.signals.tally().counts)
+
+
+def session(page: Page) -> Response:
+    """Show what a session holds, and every decision on it, the newest first."""
+    memory, id_ = page.memory, page.number("id", 0, 0)
+    audit = memory.sessions.audit(id_)[::-1]
+    rows = page.listed(lambda limit, after: audit[after : after + limit])
+    return page.show("session.html", held=memory.sessions.snapshot(id_), audit=rows)
+
+
+def _texts(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
+    """Return the texts of entries by id; nothing of one that is gone."""
+    found = dict[str, str]()
+    for id_ in dict.fromkeys(ids):
+        try:
+            found[id_] = memory.get(id_).text
+        except NotFound:
+            continue
+    return found
+
+
+VIEW = View(
+    "/knowledge",
+    "Knowledge",
+    {
+        "/knowledge": knowledge,
+        "/fact": fact,
+        "/dossier": dossier,
+        "/capsule": capsule,
+        "/sessions": sessions,
+        "/session/{id}": session,
+    },
+)

@@ -1,0 +1,94 @@
+"""Who is answered: a browser that has the token, calls a known name, and comes from no other page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from starlette.responses import Response
+
+from tests.inspect.conftest import HOST, TOKEN, Visit
+from tidal_inspect.page import Page, View
+from tidal_plugins import TidalMemory
+
+
+def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(visit: Visit, filled: TidalMemory) -> None:
+    client = visit(filled, token=False)
+    assert client.get("/").status_code == 401
+    assert client.get("/?token=another-token-of-tests").status_code == 401
+    assert client.get(f"/?token={TOKEN}&token=x", follow_redirects=False).status_code == 401
+    welcome = client.get(f"/timeline?thread=kiln&token={TOKEN}", follow_redirects=False)
+    assert (welcome.status_code, welcome.headers["location"]) == (303, "/timeline?thread=kiln")
+    cookie = welcome.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "kiln" in client.get("/timeline?thread=kiln").text
+
+
+def test_a_path_with_two_slashes_leads_nowhere_else(visit: Visit, filled: TidalMemory) -> None:
+    answer = visit(filled, token=False).get(f"{HOST}//evil.example/?token={TOKEN}", follow_redirects=False)
+    assert answer.headers["location"] == "/evil.example/"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8766", "127.0.0.1.evil.example", "localhost:x", ""])
+def test_other_names_of_this_address_are_refused(visit: Visit, filled: TidalMemory, host: str) -> None:
+    assert visit(filled).get("/", headers={"host": host}).status_code == 421
+
+
+def test_names_that_were_allowed_and_loopback_are_known(visit: Visit, filled: TidalMemory) -> None:
+    client = visit(filled, token=False, hosts=("desk.local:8766",))
+    for host in ("desk.local:8766", "localhost:9000", "[::1]:8766"):
+        assert client.get("/", headers={"host": host}).status_code == 401
+    assert client.get("/", headers={"host": "desk.local:1"}).status_code == 421
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9999"])
+def test_requests_from_other_pages_are_refused(visit: Visit, filled: TidalMemory, origin: str) -> None:
+    assert visit(filled).get("/", headers={"origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/timeline", "/nowhere", "/static/style.css", "/episode/nothing"])
+def test_every_answer_has_the_headers(visit: Visit, filled: TidalMemory, path: str) -> None:
+    for client in (visit(filled), visit(filled, token=False)):
+        headers = client.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'; style-src 'self'")
+        assert "script" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+
+
+def act(page: Page) -> Response:
+    return page.done(f"did {page.text('what')}", "/")
+
+
+HANDS = (View("/", "Hands", {"/": lambda page: page.show("done.html", text="here", back="/")}, {"/do": act}),)
+
+
+def test_hands_need_writes_an_origin_and_the_token_of_the_form(visit: Visit, filled: TidalMemory) -> None:
+    origin = {"origin": HOST}
+    assert visit(filled, views=HANDS).post("/do", headers=origin).status_code == 404
+    client = visit(filled, views=HANDS, allow_writes=True)
+    assert client.get("/do").status_code == 405
+    assert client.post("/do").status_code == 403
+    assert client.post("/do", headers={"origin": "https://evil.example"}).status_code == 403
+    refused = client.post("/do", headers=origin, data={"form_token": "guessed"})
+    assert (refused.status_code, "not from here" in refused.text) == (403, True)
+    assert client.post("/do", headers=origin, content=b"a" * 300_000).status_code == 413
+
+
+def test_a_view_that_fails_is_a_page_without_a_traceback(visit: Visit, filled: TidalMemory) -> None:
+    def fails(page: Page) -> None:
+        raise RuntimeError("the secret of the house")
+
+    answer = visit(filled, views=(View("/", "Fails", {"/": fails}),)).get("/")  # type: ignore[dict-item]
+    assert answer.status_code == 500
+    assert "RuntimeError" in answer.text
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_no_page_has_a_script(visit: Visit, filled: TidalMemory) -> None:
+    client = visit(filled)
+    for path in ("/", "/timeline", "/nowhere"):
+        assert not re.search(r"<script|javascript:|\son\w+=", client.get(path).text, re.I)

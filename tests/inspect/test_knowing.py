@@ -1,0 +1,249 @@
+"""The graph, what is known, health, and the hands: each view shows what is stored, and each hand changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.inspect.browser import Desk, chromium, served
+from tests.inspect.conftest import HOST, Visit
+from tidal_plugins import Forgotten, TidalMemory
+from tidal_plugins.testing import NOON, FrozenClock
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
+
+NAME = "<script>alert(3)</script><b onclick=alert(4)>Nora</b>"
+"""A name that is printable, as names must be."""
+
+VIEWS = {
+    "/graph": "Spoken of lately",
+    "/graph?name=Nora": "What was ever believed",
+    "/graph?name=clok": "Names like this",
+    "/web?query=clock": "Nora repairs clocks",
+    "/knowledge": "closed",
+    "/fact?key=bridge": "open",
+    "/dossier?topic=clocks": "source 1",
+    "/capsule": "# ",
+    "/sessions": "Policies",
+    "/health": "Erasures",
+    "/health/check": "Everything is as it was written",
+    "/hands": "only reads",
+}
+"""Addresses, and words that are on the page."""
+
+
+@pytest.fixture
+def known(filled: TidalMemory, clock: FrozenClock) -> TidalMemory:
+    """Return a memory with relations, a conflict, a superseded value, a dossier, sessions and an archive."""
+    graph = filled.graph
+    graph.relate("Nora", "works_at", "the mint", since=NOON - timedelta(days=300), until=NOON - timedelta(days=100))
+    graph.relate("Nora", "lives_in", "Porto", since=NOON - timedelta(days=90))
+    graph.relate("checkout", "depends_on", "billing")
+    filled.record("The bridge is closed.", "I see.", thread="bridge")
+    filled.record("My office is in Bergen now.", "Noted.", thread="move")
+    clock.advance(hours=1)
+    filled.record("My office is in Lisbon now.", "Noted.", thread="move")
+    filled.supersessions.find()
+    filled.associations.link_pending()
+    filled.dossiers.refresh("clocks")
+    filled.capsule.read()
+    return filled
+
+
+@pytest.fixture
+def desk(known: TidalMemory, tmp_path: Path) -> Iterator[Desk]:
+    """Return a browser at a memory that may be changed."""
+    with served(known, allow_writes=True) as address, chromium(tmp_path / "profile", address) as desk:
+        yield desk
+        desk.check()
+
+
+def press(desk: Desk, path: str, button: str, **fields: str) -> str:
+    """Fill in fields of the form with a button, press it, and return what the next page says."""
+    tab = desk.open(path)
+    form = tab.locator("form", has=tab.get_by_role("button", name=button, exact=True)).first
+    for name, value in fields.items():
+        form.locator(f'[name="{name}"]:not([type=hidden])').fill(value)
+    form.get_by_role("button", name=button, exact=True).click()
+    return tab.locator("main").inner_text()
+
+
+@pytest.mark.parametrize("path", VIEWS)
+def test_views_show_what_is_stored_and_change_nothing(visit: Visit, known: TidalMemory, path: str) -> None:
+    answer = visit(known).get(path)
+    assert answer.status_code == 200, answer.text
+    assert VIEWS[path] in answer.text
+    assert 'method="post"' not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/fact?key=unknown", "/dossier?topic=unknown", "/entry/unknown", "/session/99"])
+def test_what_is_not_there_is_a_page_that_says_so(visit: Visit, known: TidalMemory, path: str) -> None:
+    answer = visit(known).get(path)
+    assert answer.status_code == 404
+    assert 'class="error"' in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/graph?name=Nora&at=yesterday", "/knowledge?facts=0", "/session/x", "/health?page=-1"]
+)
+def test_fields_that_cannot_be_used_are_refused_in_words(visit: Visit, known: TidalMemory, path: str) -> None:
+    assert visit(known).get(path).status_code == 400
+
+
+def test_an_entity_is_shown_as_it_was_at_a_date(visit: Visit, known: TidalMemory) -> None:
+    def relations(at: str) -> str:
+        return visit(known).get(f"/graph?name=Nora&at={at}").text.split("<h2>Relations")[1].split("<h2>")[0]
+
+    then = (NOON - timedelta(days=200)).date().isoformat()
+    assert "mint" in relations(then)
+    assert "mint" not in relations(NOON.date().isoformat())
+    assert "Porto" in relations(NOON.date().isoformat())
+    began = (NOON - timedelta(days=90)).date()
+    assert "Porto" in relations(began.isoformat())  # at noon of that day
+    assert "Porto" not in relations((began - timedelta(days=1)).isoformat())
+
+
+def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> None:
+    for n in range(25):
+        known.facts[f"berth {n:02}"] = n
+    client = visit(known)
+    assert "berth 10" not in client.get("/knowledge").text
+    second = client.get("/knowledge?facts=2").text
+    assert "berth 10" in second
+    assert "facts=3" in second
+    assert "facts=4" not in client.get("/knowledge?facts=3").text
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
+def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bool) -> None:
+    known.facts[NAME] = HOSTILE
+    turn = known.record(f"Nora said {HOSTILE}", HOSTILE, thread=NAME)
+    known.graph.relate("Nora", "likes", NAME)
+    known.dossiers.refresh(NAME)
+    with known.sessions.open(user=NAME, agent="a") as session:
+        session.annotate(turn.entries[0], "<b>bold</b>")
+    pages = [*VIEWS, f"/web?entry={turn.entries[0]}", f"/entry/{turn.entries[0]}", "/session/1"]
+    relation = known.graph.relations(about="Nora", limit=1)[0]
+    with (
+        served(known) as address,
+        chromium(tmp_path / "profile", address, phone=phone, dark=phone) as desk,
+    ):
+        for path in [*pages, f"/relation/{relation.id}"]:
+            desk.open(path)
+            assert desk.tab.locator("h1").count() == 1
+            assert desk.fits, path
+            desk.check()
+
+
+def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:
+    tab = desk.open("/graph?name=Nora")
+    desk.picture("graph")
+    link = tab.locator("svg a").nth(1)
+    link.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/graph?name=*")
+    assert tab.locator("h2").first.inner_text() != "Nora"
+
+
+# hands
+
+
+def test_a_memory_is_looked_at_and_then_forgotten(desk: Desk, known: TidalMemory) -> None:
+    said = next(hit for hit in known.recall("kiln degrees") if "kiln" in hit.text)
+    assert "1 would go" in press(desk, f"/entry/{said.id}", "Forget it: look first")
+    assert known.get(said.id).text == said.text
+    desk.picture("forgetting")
+    desk.tab.get_by_role("button", name="Forget it for good").click()
+    assert "1 removed" in desk.tab.locator("main").inner_text()
+    with pytest.raises(Forgotten):
+        known.get(said.id)
+    assert "1 conversation" in desk.open("/health").locator("main").inner_text()
+    desk.picture("health")
+    audit = known.sessions.audit(known.sessions.list(agent="inspect")[0].id)
+    assert [(one.type, one.entry, one.accepted) for one in audit] == [("forget", f"forget {said.id}", True)]
+
+
+def test_a_thread_is_forgotten_by_name(desk: Desk, known: TidalMemory) -> None:
+    assert "would go" in press(desk, "/hands", "Look what would go", thread="kiln")
+    desk.tab.get_by_role("button", name="Forget it for good").click()
+    assert "removed" in desk.tab.locator("main").inner_text()
+    assert known.episodes.list(thread="kiln") == []
+
+
+def test_a_text_is_corrected(desk: Desk, known: TidalMemory) -> None:
+    [note] = known.entries.list(kinds=["skill"])
+    press(desk, f"/entry/{note.id}", "Correct it", text="To flash the board, hold BOOT only.")
+    [new] = known.entries.list(kinds=["skill"])
+    assert (new.text, new.source) == ("To flash the board, hold BOOT only.", "manual")
+    with pytest.raises(Forgotten):
+        known.get(note.id)
+
+
+def test_a_memory_is_pinned_let_go_and_restored(desk: Desk, known: TidalMemory, clock: FrozenClock) -> None:
+    said = next(hit for hit in known.recall("kiln degrees") if "kiln" in hit.text)
+    assert "fades no more" in press(desk, f"/entry/{said.id}", "Pin it")
+    assert known.get(said.id).tier.cold_at is None  # type: ignore[union-attr]
+    press(desk, f"/entry/{said.id}", "Let it fade")
+    clock.advance(hours=24 * 400)
+    assert not known.recall("kiln degrees", kinds=["conversation"])
+    assert "finds it again" in press(desk, f"/entry/{said.id}", "Restore it")
+    assert known.recall("kiln degrees", kinds=["conversation"])
+    assert "finds it again" in press(desk, "/health", "Restore")
+
+
+def test_entities_are_merged_and_parted(desk: Desk, known: TidalMemory) -> None:
+    assert "They are one" in press(desk, "/graph?name=checkout", "Make them one", absorb="billing")
+    assert known.graph.entity("billing").name == "checkout"
+    tab = desk.open("/graph?name=checkout")
+    tab.locator("form[action='/hands/unmerge'] button").click()
+    assert "two again" in tab.locator("main").inner_text()
+    assert known.graph.entity("billing").name == "billing"
+
+
+def test_facts_are_set_corrected_and_ended(desk: Desk, known: TidalMemory) -> None:
+    press(desk, "/knowledge", "Set the fact", key="berths", value="12")
+    assert known.facts["berths"] == 12
+    press(desk, "/fact?key=berths", "Correct it", value="twelve")
+    assert known.facts["berths"] == "twelve"
+    press(desk, "/fact?key=berths", "It holds no more")
+    assert "berths" not in known.facts
+    assert [fact.value for fact in known.facts.history("berths")] == [12, "twelve"]
+
+
+@pytest.mark.parametrize(("button", "value"), [("Keep the first", "open"), ("Take the second", "closed")])
+def test_a_conflict_is_resolved(desk: Desk, known: TidalMemory, button: str, value: str) -> None:
+    assert "is closed" in press(desk, "/knowledge", button)
+    assert (known.facts["bridge"], known.facts.conflicts()) == (value, [])
+
+
+def test_a_wrong_supersession_is_taken_back(desk: Desk, known: TidalMemory) -> None:
+    before = known.supersessions.list()
+    desk.open("/knowledge")
+    desk.picture("knowledge")
+    press(desk, "/knowledge", "This is wrong: both hold")
+    assert len(known.supersessions.list()) == len(before) - 1
+
+
+def test_the_capsule_is_edited(desk: Desk, known: TidalMemory) -> None:
+    edited = str(known.capsule.read().edit(identity="I keep the harbour's book."))
+    press(desk, "/capsule", "Keep it", text=edited)
+    assert "harbour's book" in str(known.capsule.read())
+
+
+def test_an_unusable_capsule_is_refused_in_words(desk: Desk, known: TidalMemory) -> None:
+    before = str(known.capsule.read())
+    tab = desk.open("/capsule")
+    tab.locator("textarea").fill("# Identity\n" + "I keep the book.\n" * 400)
+    tab.get_by_role("button", name="Keep it").click()
+    assert tab.locator(".error").count() == 1
+    desk.errors.clear()  # the browser notes the status of the refusal
+    assert str(known.capsule.read()) == before
+
+
+def test_hands_are_not_there_unless_writes_are_allowed(visit: Visit, known: TidalMemory) -> None:
+    client = visit(known)
+    for name in ("forget", "look", "correct", "pin", "merge", "fact", "resolve", "capsule", "repair"):
+        assert client.post(f"/hands/{name}", headers={"origin": HOST}).status_code in (404, 405)

@@ -1,0 +1,171 @@
+"""What is noted of maintenance, compactions and forgettings, for those who look later and in another process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidal_plugins import (
+    Compacted,
+    Erasure,
+    Forgotten,
+    HashingEmbedder,
+    InvalidInput,
+    MaintenanceRun,
+    Message,
+    Settings,
+    TidalMemory,
+)
+from tidal_plugins.testing import FrozenClock
+
+CALM = Settings(graph={"background": False})
+SECRET = "my uncle Barnaby buried the zither under the pergola"
+
+
+def test_runs_that_did_something_are_listed_newest_first(open_memory: Any, clock: FrozenClock) -> None:
+    memory: TidalMemory = open_memory(settings=CALM)
+    assert memory.maintenance.runs() == []
+    memory.record("The ferry leaves at nine.", "Noted.")
+    learned = memory.maintenance.run()
+    clock.advance(hours=24 * 40)
+    settled = memory.maintenance.run()
+    memory.maintenance.run()  # there is nothing left to do
+    memory.close()
+    again = open_memory(settings=CALM)
+    later, first = again.maintenance.runs()
+    assert first == MaintenanceRun(learned.at, learned=1)
+    assert later == MaintenanceRun(settled.at, settled.run, settled=2)
+    assert again.maintenance.runs(limit=1) == [later]
+    assert again.scoped("other").maintenance.runs() == []
+
+
+def test_a_step_that_failed_is_noted_without_words_of_a_memory(
+    memory: TidalMemory, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.record("The bridge is down.")
+    memory.dossiers.refresh("bridge")
+    clock.advance(hours=5)
+    memory.record("The bridge was opened by Carla.")
+    embed = HashingEmbedder.embed
+
+    def fail(self: HashingEmbedder, texts: Any) -> Any:
+        if any("Carla" in text for text in texts):
+            raise ValueError(f"cannot read {texts[0]}")
+        return embed(self, texts)
+
+    monkeypatch.setattr(HashingEmbedder, "embed", fail)
+    report = memory.maintenance.run()
+    [run] = memory.maintenance.runs()
+    assert [error.partition(":")[0] for error in run.errors] == ["dossiers"]
+    assert "Carla" in str(report.errors)
+    assert "Carla" not in str(run)
+
+
+def test_what_retention_forgot_is_noted_as_a_run_and_as_erasures(open_memory: Any, clock: FrozenClock) -> None:
+    memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}, retention=[
+        {"kinds": ["conversation"], "days": 30}
+    ]))  # fmt: skip
+    memory.record(SECRET, "I see.")
+    clock.advance(hours=24 * 31)
+    memory.maintenance.run()
+    [run] = memory.maintenance.runs()
+    [erasure] = memory.maintenance.erasures()
+    assert (run.forgotten, erasure.count, erasure.at) == (1, 3, memory.now())
+    assert erasure.shelves == {"conversation": 2, "episode": 1}
+
+
+def test_a_rebuilt_context_is_noted_and_goes_with_its_last_episode(memory: TidalMemory) -> None:
+    turns = [
+        Message(
+            role, f"{role} {n}: the ferry to harbour {n} leaves at {n} o'clock and takes {n} cars.", id=f"{role}{n}"
+        )
+        for n in range(12)
+        for role in ("user", "assistant")
+    ]
+    made = memory.compactor(max_tokens=400).compact([*turns, Message("user", "When does it leave?")], thread="s")
+    assert made.rebuilt
+    [noted] = memory.maintenance.compactions()
+    assert noted == Compacted(
+        memory.now(), made.episodes[-1], "s", made.stage, made.before, made.after, len(made.episodes)
+    )
+    assert noted.after.tokens < noted.before.tokens
+    assert memory.scoped("other").maintenance.compactions() == []
+    memory.forget(noted.episode)
+    assert memory.maintenance.compactions() == []
+
+
+def test_erasures_are_listed_by_a_later_process_without_what_went(open_memory: Any) -> None:
+    memory: TidalMemory = open_memory(settings=CALM)
+    turn = memory.record(SECRET, "I see, under the pergola.")
+    assert not memory.forget("unknown")
+    first = memory.forget(turn.entries[0])
+    second = memory.forget(turn.id)
+    at = memory.now()
+    memory.close()
+    noted = open_memory(settings=CALM).maintenance.erasures()
+    assert noted == [
+        Erasure(at, second.count, second.shelves, second.links),
+        Erasure(at, first.count, first.shelves, first.links, blanked=1),
+    ]
+    assert "zither" not in str(noted)
+    assert turn.id not in str(noted)
+
+
+def test_an_erased_scope_notes_only_that_it_was_erased(memory: TidalMemory) -> None:
+    mine = memory.scoped("user", "1")
+    mine.forget(mine.remember("The gate code is 4711.").id)
+    mine.record(SECRET, "I see.")
+    mine.maintenance.run()
+    receipt = mine.erase_scope()
+    assert mine.maintenance.erasures() == [Erasure(memory.now(), receipt.count, receipt.shelves)]
+    assert mine.maintenance.runs() == []
+    assert not mine.erase_scope()
+    assert memory.maintenance.erasures() == []
+
+
+# dry runs
+
+
+def test_a_dry_run_says_what_would_go_and_changes_nothing(memory: TidalMemory) -> None:
+    turn = memory.record(SECRET, "I see.", thread="a")
+    memory.facts["treasure"] = "under the pergola"
+    memory.dossiers.refresh("zither")
+    memory.graph.index_pending()
+    before = (memory.stats().kinds, memory.episodes.list(), memory.dossiers.list(), memory.check().rows)
+    looked = memory.forget(turn.id, dry_run=True)
+    assert looked.dry_run
+    assert "would go" in str(looked)
+    assert (memory.stats().kinds, memory.episodes.list(), memory.dossiers.list(), memory.check().rows) == before
+    assert memory.maintenance.erasures() == []
+    assert memory.stats().unscrubbed_bytes == 0
+    assert memory.recall("zither pergola")[0].text == SECRET
+    done = memory.forget(turn.id)
+    assert (looked.count, looked.shelves, looked.ids, looked.links) == (done.count, done.shelves, done.ids, done.links)
+    assert looked.links > 0
+    with pytest.raises(Forgotten):
+        memory.episodes[turn.id]
+
+
+def test_a_dry_run_finds_the_same_text_everywhere(memory: TidalMemory) -> None:
+    first, again = (memory.record(SECRET, "Noted.", thread=thread) for thread in "ab")
+    looked = memory.forget(first.entries[0], everywhere=True, dry_run=True)
+    assert {first.entries[0], again.entries[0]} <= set(looked.ids)
+    assert set(looked.blanked) == {first.id, again.id}
+    assert memory.get(again.entries[0]).text == SECRET
+
+
+def test_a_dry_run_of_nothing_is_false(memory: TidalMemory) -> None:
+    assert not memory.forget("unknown", dry_run=True)
+    with pytest.raises(InvalidInput):
+        memory.forget(dry_run=True)
+    with pytest.raises(InvalidInput):
+        memory.forget("unknown", dry_run="yes")  # type: ignore[arg-type]
+
+
+async def test_what_is_noted_has_async_twins(memory: TidalMemory) -> None:
+    turn = memory.record(SECRET, "I see.")
+    assert (await memory.aforget(turn.id, dry_run=True)).count == 3
+    await memory.aforget(turn.id)
+    assert [one.count for one in await memory.maintenance.aerasures()] == [3]
+    assert await memory.maintenance.aruns() == await memory.maintenance.acompactions() == []

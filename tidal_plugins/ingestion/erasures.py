@@ -8,7 +8,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.receipt import Erasure, Receipt
 from tidal_plugins.storage.base import Line, Storage
 
-ERASURES = "erasures"
+ERASURES = "forgettings"
 """Log of what was forgotten in a scope."""
 
 KEPT = 1_000

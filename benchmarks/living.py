@@ -19,24 +19,26 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.filling import exchanges_in, to_message
-from benchmarks.locomo import ADVERSARIAL, PACE, Conversation, Data, Question, Session, load
-from benchmarks.metrics import DEPTH, RESAMPLES, SEED, intervals, ndcg, quantiles, recall, shown
+from benchmarks.living_arms import ARMS, LIVES, Arm, Life
+from benchmarks.living_outcomes import Asked, Cost, Report
+from benchmarks.living_tables import document, show
+from benchmarks.locomo import ADVERSARIAL, PACE, Conversation, Data, Session, load
+from benchmarks.metrics import DEPTH, ndcg, recall
 from tidal_plugins import (
     Affect,
     Exchange,
@@ -47,79 +49,8 @@ from tidal_plugins import (
 from tidal_plugins.tuning import Tuning
 
 WIDTH = 140
-WORST = -0.5
-"""Points of recall@5 that the defaults may cost against all mechanisms off."""
 TOPICS = 10
 """Number of topics with dossiers beside the two speakers: the most frequent tags of the conversation."""
-
-COLUMNS = ("recall@5", "quoted@5", "recall@10", "ndcg@10", "all hits")
-"""Columns of the tables. ``all hits`` is the share of the evidence among all shown hits, which may be more than ten."""
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """One way to live through a conversation."""
-
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    surfaced: bool = True
-    consolidated: bool = True
-    dossiers: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """A life, and the way in which its memory is asked."""
-
-    life: str
-    recall: Mapping[str, Any] = field(default_factory=dict)
-    limit: int = DEPTH
-    associative: bool = False
-    archived: bool = False
-    """Whether archived entries are asked too; decay is off only if they are."""
-
-
-LIVES: Final[Mapping[str, Life]] = {  # "eager": a fact from each use, for the defaults make hardly any
-    "off": Life(surfaced=False, consolidated=False),
-    "use": Life(consolidated=False),
-    "default": Life(),
-    "no use": Life(surfaced=False),
-    "no consolidation": Life(consolidated=False),
-    "gate": Life({"gate": {"enabled": True}}),
-    "eager": Life({"consolidation": {"turns": 1}}),
-    "dossiers": Life(dossiers=True),
-}
-ARMS: Final[Mapping[str, Arm]] = {
-    "all off": Arm("off", {"decay": 0.0}, archived=True),
-    "archiving alone": Arm("off", {"decay": 0.0}),
-    "decay alone": Arm("off"),
-    "use and decay alone": Arm("use"),
-    "default": Arm("default"),
-    "default, nothing surfaced": Arm("no use"),
-    "default, decay 0": Arm("default", {"decay": 0.0}),
-    "default, archived too": Arm("default", archived=True),
-    "default, not consolidated": Arm("no consolidation"),
-    "default + 5 of 10 associated": Arm("default", limit=5, associative=True),
-    "default + 5 associated": Arm("default", associative=True),
-    "default + gate": Arm("gate"),
-    "default, eager facts": Arm("eager"),
-    "default + dossiers": Arm("dossiers"),
-}
-MECHANISMS: Final[Sequence[tuple[str, str, str]]] = (
-    ("everything that is on by default", "default", "all off"),
-    ("archiving, alone", "archiving alone", "all off"),
-    ("decay of strength, alone", "decay alone", "archiving alone"),
-    ("use, with decay alone", "use and decay alone", "decay alone"),
-    ("use, and the facts from it", "default", "default, nothing surfaced"),
-    ("decay of strength", "default", "default, decay 0"),
-    ("archiving", "default", "default, archived too"),
-    ("consolidation, facts", "default", "default, not consolidated"),
-    ("associations, hits as many", "default + 5 of 10 associated", "default"),
-    ("associations, hits beyond", "default + 5 associated", "default"),
-    ("gate", "default + gate", "default"),
-    ("eager facts", "default, eager facts", "default"),
-    ("dossiers", "default + dossiers", "default"),
-)
-"""The name of each mechanism, the arm that has it, and the same arm without it."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -150,22 +81,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 # living
-
-
-@dataclass(slots=True)
-class Cost:
-    """The costs of the lives of one kind: milliseconds without the embedding, and bytes."""
-
-    whispers: list[float] = field(default_factory=list)
-    records: list[float] = field(default_factory=list)
-    consolidations: list[float] = field(default_factory=list)
-    turns: int = 0
-    size: int = 0
-    surfaced: int = 0
-    facts: int = 0
-    ephemeral: list[int] = field(default_factory=lambda: [0, 0])
-    """Number of entries that the write gate kept for a while only, and of all that passed it."""
-    errors: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -251,29 +166,6 @@ class _Stopwatch:
 # asking
 
 
-@dataclass(slots=True)
-class Asked:
-    """A question, and the scores of each arm on it, in the order of ``COLUMNS``."""
-
-    question: Question
-    scores: dict[str, list[float]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Report:
-    data: Data
-    asked: list[Asked] = field(default_factory=list)
-    costs: dict[str, Cost] = field(default_factory=dict)
-    times: dict[str, list[float]] = field(default_factory=dict)
-
-    def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
-        return [item.scores[arm] for item in self.asked if category in (None, item.question.category)]
-
-    @property
-    def categories(self) -> list[str]:
-        return sorted({item.question.category for item in self.asked})
-
-
 def measure(data: Data, embedder: CachedEmbedder) -> Report:
     report = Report(data, costs={name: Cost() for name in LIVES})
     steps = [(conversation, life) for conversation in data.conversations for life in LIVES]
@@ -345,125 +237,6 @@ def _made_of(hit: Hit) -> Iterator[str]:
     yield hit.id
     sources = hit.entry.metadata.get("sources", ())
     yield from sources if isinstance(sources, (list, tuple)) else ()
-
-
-# showing
-
-
-def show(report: Report, console: Console) -> None:
-    data = report.data
-    console.rule(f"[bold]{data.name}")
-    console.print(
-        f"{len(data.conversations)} lives of {sum(len(c.turns) for c in data.conversations)} turns in all, "
-        f"{len(report.asked)} questions of the categories 1 to 4.\nIn percent, ± half of a 95 % interval ({RESAMPLES} "
-        f"bootstrap samples of the questions, seed {SEED}). Times are without the embedding."
-    )
-    if report.asked:
-        console.print(_quality(report), _mechanisms(report), _by_category(report))
-    console.print(_costs(report))
-    if report.asked:
-        console.print(verdict(report))
-
-
-def _quality(report: Report) -> Table:
-    table = _table("All questions", "arm", *COLUMNS, "search p50 / p95 ms")
-    for arm in ARMS:
-        took = quantiles(report.times[arm])
-        figures = map(shown, intervals(report.rows(arm)))
-        table.add_row(arm, *figures, f"{took['p50_ms']:.2f} / {took['p95_ms']:.2f}")
-    return table
-
-
-def _mechanisms(report: Report) -> Table:
-    """Build the table of what each mechanism adds.
-
-    Differences are paired by question, which is more precise than two separate intervals.
-    """
-    table = _table("What a mechanism adds, question by question", "mechanism", *COLUMNS)
-    for name, with_it, without in MECHANISMS:
-        figures = intervals(report.rows(with_it), report.rows(without))
-        table.add_row(name, *(shown(figure, signed=True) for figure in figures))
-    return table
-
-
-def _by_category(report: Report) -> Table:
-    table = _table("By category: recall@5", "mechanism", *report.categories)
-    table.add_row("all off", *(shown(intervals(report.rows("all off", name))[0]) for name in report.categories))
-    table.add_row("default", *(shown(intervals(report.rows("default", name))[0]) for name in report.categories))
-    table.add_section()
-    for name, with_it, without in MECHANISMS:
-        pairs = [(report.rows(with_it, category), report.rows(without, category)) for category in report.categories]
-        table.add_row(name, *(shown(intervals(*pair)[0], signed=True) for pair in pairs))
-    return table
-
-
-def _costs(report: Report) -> Table:
-    times = ("whisper p50 / p95 ms", "record p50 / p95 ms", "consolidate p50 / p95 ms")
-    table = _table("The store, and a turn", "life", "bytes a turn", "surfaced a turn", "facts", "ephemeral", *times)
-    for name, cost in report.costs.items():
-        took = [quantiles(each) for each in (cost.whispers, cost.records, cost.consolidations)]
-        table.add_row(
-            name,
-            f"{cost.size / max(1, cost.turns):,.0f}",
-            f"{cost.surfaced / max(1, cost.turns):.2f}",
-            str(cost.facts),
-            f"{cost.ephemeral[0] / cost.ephemeral[1]:.1%}" if cost.ephemeral[1] else "",
-            *(f"{each['p50_ms']:.1f} / {each['p95_ms']:.1f}" if each["p50_ms"] >= 0 else "" for each in took),
-        )
-    return table
-
-
-def verdict(report: Report) -> str:
-    """Say whether the defaults cost no more recall than allowed, and which steps failed."""
-    change = intervals(report.rows("default"), report.rows("all off"))[0]
-    kept = "keeps to" if change["mean"] >= WORST else "BREAKS"
-    failed = sorted({error for cost in report.costs.values() for error in cost.errors})
-    return (
-        f"What is on by default {kept} the rule: {shown(change, signed=True)} points of recall@5 against all off "
-        f"({WORST:+} at worst)." + "".join(f"\nA step of a consolidation failed: {error}" for error in failed)
-    )
-
-
-def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first, no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
-
-
-def document(report: Report, embedder: str) -> dict[str, Any]:
-    return {
-        "file": report.data.name,
-        "embedder": embedder,
-        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "over": "questions"},
-        "arms": {arm: _figures(intervals(report.rows(arm))) for arm in ARMS if report.asked},
-        "mechanisms": {
-            name: _figures(intervals(report.rows(with_it), report.rows(without)))
-            for name, with_it, without in MECHANISMS
-            if report.asked
-        },
-        "costs": {name: _cost(cost) for name, cost in report.costs.items()},
-        "asked": [{"question": item.question.text, "scores": item.scores} for item in report.asked],
-    }
-
-
-def _figures(values: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
-    return dict(zip(COLUMNS, values, strict=True))
-
-
-def _cost(cost: Cost) -> dict[str, Any]:
-    return {
-        "turns": cost.turns,
-        "bytes": cost.size,
-        "surfaced": cost.surfaced,
-        "facts": cost.facts,
-        "ephemeral": cost.ephemeral,
-        "whisper": quantiles(cost.whispers),
-        "record": quantiles(cost.records),
-        "consolidate": quantiles(cost.consolidations),
-        "errors": cost.errors,
-    }
 
 
 if __name__ == "__main__":

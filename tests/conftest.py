@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tidal_plugins.testing")
 
@@ -21,6 +22,10 @@ IN_MEMORY = Path("/dev/shm")
 
 ROOM = 4 * 2**30
 """Bytes that must be free there for the files of the tests: some 300 MB for each of the last three runs."""
+
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")  # a busy machine takes longer than the 200 ms that an example has otherwise
 
 
 def pytest_configure() -> None:

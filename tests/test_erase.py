@@ -50,7 +50,7 @@ def test_a_receipt_of_nothing_is_false(memory: TidalMemory) -> None:
 
 
 def test_a_receipt_says_that_a_reader_keeps_bytes(open_memory: Any, tmp_path: Path) -> None:
-    memory = open_memory(settings=Settings(storage={"busy_timeout": 0.1}))
+    memory = open_memory(settings=Settings(storage={"busy_timeout": 0.1}, graph={"background": False}))
     turn = memory.record(SECRET, "ok")
     reader = SQLiteStorage(tmp_path / "agent.db")
     with reader.snapshot():

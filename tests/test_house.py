@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tools import package
 
 TESTS = Path(__file__).parent
 FILES = sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py"))
@@ -44,6 +47,9 @@ INTERNAL = {
     "benchmarks/test_stories_benchmark.py": {"tidal_plugins.model.graph": "the type of a relation"},
     "compaction/histories.py": {"tidal_plugins.summarising.sizes": "the default measure, to set limits by"},
     "compaction/test_provider.py": {"tidal_plugins.compaction.provider": "messages of providers, for the adapters"},
+    "dossiers/test_capsule.py": {
+        "tidal_plugins.dossiers.capsule": "the moment of a draft, at which others are quicker"
+    },
     "dossiers/test_contradictions.py": {"tidal_plugins.dossiers.contradictions": "a reader of English, case by case"},
     "dossiers/test_suggestions.py": {
         "tidal_plugins.dossiers.suggestions": "a reader of English, case by case",
@@ -158,6 +164,15 @@ def test_tests_read_no_clock(file: str) -> None:
     """A machine may be busy: waiting is for events (``tests/waiting.py``), effort is compared (``tests/effort.py``)."""
     calls = {ast.unparse(node.func) for node in ast.walk(parsed(file)) if isinstance(node, ast.Call)}
     assert not calls & CLOCKS
+
+
+def test_every_extra_for_users_is_tried_by_make_package() -> None:
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert package.IMPORTS.keys() - {"-"} == extras.keys() - package.NOT_FOR_USERS
+    [everything] = extras["all"]
+    apart = package.IMPORTS.keys() - {"-", "all"} - package.APART
+    assert set(everything.partition("[")[2].rstrip("]").split(",")) == apart
 
 
 @pytest.mark.parametrize("file", SOURCES)

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers"}
+NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers", "plot"}
 
 REMEMBERS = """
 from tidal_plugins import TidalMemory
@@ -41,12 +41,19 @@ IMPORTS = {
     "cli": "from tidal_cli.main import app",
     "inspect": "import tidal_inspect.app; tidal_inspect.app.HERE.joinpath('static/style.css').read_text()",
     "mcp": "import tidal_mcp.server, tidal_mcp.http",
+    "code": "from tidal_plugins.graph.traffic.grammars import is_installed, language_of\n"
+    "ends = 'py js ts tsx go rs java c cpp cs rb php sql sh'\n"
+    "assert all(is_installed(language_of(f'file.{end}')) for end in ends.split())",
     "neo4j": "from tidal_graphs import Neo4jSink",
     "ladybug": "from tidal_graphs import LadybugSink",
+    "graphiti": "from tidal_graphs import GraphitiSink",
     "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }
-IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name not in ("otel", "sentence-transformers"))
+APART = {"graphiti", "otel", "sentence-transformers"}
+"""Extras for users that are not in ``all``."""
+
+IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name not in APART)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import living
+from benchmarks import living, living_arms
 from tidal_plugins import Entry, Explanation, Hit
 
 
@@ -52,7 +52,7 @@ def hit(id_: str, **metadata: Any) -> Hit:
 def test_a_fact_takes_a_place_and_counts_only_for_what_it_quotes() -> None:
     hits = [hit("fact", sources=["a"]), *(hit(name) for name in "bcdea")]
     found = living.scores(frozenset({"D1:a"}), hits, {name: f"D1:{name}" for name in "abcde"})
-    assert dict(zip(living.COLUMNS, found, strict=True)) == {
+    assert dict(zip(living_arms.COLUMNS, found, strict=True)) == {
         "recall@5": 0.0,
         "quoted@5": 1.0,
         "recall@10": 1.0,
@@ -68,8 +68,8 @@ def test_hits_beyond_ten_count_only_among_all_hits() -> None:
 
 
 def test_every_mechanism_is_compared_between_arms_that_are_lived() -> None:
-    assert {arm.life for arm in living.ARMS.values()} == living.LIVES.keys()
-    assert {arm for _, *pair in living.MECHANISMS for arm in pair} == living.ARMS.keys()
+    assert {arm.life for arm in living_arms.ARMS.values()} == living_arms.LIVES.keys()
+    assert {arm for _, *pair in living_arms.MECHANISMS for arm in pair} == living_arms.ARMS.keys()
 
 
 def test_the_command_prints_tables_and_writes_all_figures(
@@ -83,7 +83,7 @@ def test_the_command_prints_tables_and_writes_all_figures(
     assert "keeps to the rule" in printed
     assert "failed" not in printed
     figures = json.loads(out.read_text("utf-8"))
-    assert figures["arms"].keys() == living.ARMS.keys()
+    assert figures["arms"].keys() == living_arms.ARMS.keys()
     assert figures["arms"]["default"]["recall@5"]["mean"] == 100.0
     assert figures["costs"]["default"]["turns"] == 4
     assert figures["costs"]["off"]["surfaced"] == 0

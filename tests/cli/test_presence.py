@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Tidal
+from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
@@ -148,7 +149,7 @@ def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: P
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["text"].startswith("You wanted to pay Tom back")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130

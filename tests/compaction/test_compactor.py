@@ -416,13 +416,15 @@ def test_an_edited_history_is_kept_as_it_stands(check: Any) -> None:
     assert mark(2) not in compaction.summary
 
 
-def test_arguments_that_were_edited_are_kept_as_they_stand(check: Any) -> None:
+def test_arguments_that_were_edited_are_kept_as_they_stand(memory: TidalMemory, check: Any) -> None:
     history = [Message("user", "Look.", "look"), *loop(0, 1), Message("assistant", "Seen.", "seen"), *chat(0, 20), NOW]
     most = limit(history, 0.9)
     check(history, max_tokens=most)
     [call] = history[1].tool_calls
     history[1] = replace(history[1], tool_calls=(replace(call, arguments={"at": "elsewhere"}),))
     check(history, max_tokens=most)
+    episodes = memory.episodes.list(thread="s")
+    assert {"at": "elsewhere"} in [call.arguments for each in episodes for m in each.messages for call in m.tool_calls]
 
 
 def test_a_history_whose_head_others_removed_keeps_its_summary(check: Any) -> None:

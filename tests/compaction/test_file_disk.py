@@ -12,6 +12,7 @@ import pytest
 
 from tests.compaction.test_file_dialects import NUMBERED, Call, bash
 from tests.compaction.test_file_replay import DONE, compacted
+from tests.waiting import PATIENCE
 from tidal_plugins import DiskFiles, HashingEmbedder, InvalidInput, Message, RestoredFile, TidalMemory, ToolCall
 
 SECRET = "the key of the harbour master\n"
@@ -197,7 +198,7 @@ async def test_reading_never_blocks_the_event_loop(root: Path) -> None:
     class Slow(DiskFiles):
         def read(self, path: str) -> str | None:
             waits.set()
-            assert goes_on.wait(30), "the event loop stands still"
+            assert goes_on.wait(PATIENCE), "the event loop stands still"
             return super().read(path)
 
     with TidalMemory("memory://", embedder=HashingEmbedder()) as memory:

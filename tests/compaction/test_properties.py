@@ -29,7 +29,6 @@ from tidal_plugins.testing import FrozenClock
 
 FAST = Settings(storage={"durability": "fast"}, graph={"background": False})
 any_example = settings(
-    deadline=None,
     derandomize=True,
     max_examples=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],

@@ -179,7 +179,7 @@ class Workshop:
 
     def ran(self, command: str) -> None:
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.root, capture_output=True, encoding="utf-8", timeout=60, check=False
+            ["bash", "-c", command], cwd=self.root, capture_output=True, encoding="utf-8", timeout=500, check=False
         )
         self.called("Bash", {"command": command}, done.stdout + done.stderr, error=done.returncode != 0)
         for path in self.root.rglob("*"):  # what the tools above cannot work on is not there

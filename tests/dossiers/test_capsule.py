@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tidal_plugins import Capsule, Conflict, InvalidCapsule, InvalidInput, ToolCall
+from tidal_plugins import Busy, Capsule, Conflict, InvalidCapsule, InvalidInput, Settings, ToolCall
+from tidal_plugins.dossiers.capsule import Capsules
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
 
@@ -326,6 +328,29 @@ def test_what_somebody_writes_while_it_is_made_is_in_it(work, open_memory):
             other.capsule.write(MINE.replace("I am Tidal.", f"I am Tidal {number}."))
             reading.result()
             assert work.capsule.read()["identity"].startswith(f"I am Tidal {number}.")
+
+
+def test_a_capsule_that_others_outrun_every_time_is_made_in_the_end(open_memory, monkeypatch):
+    calm = {"background": False}  # nobody but these two writes
+    work = open_memory(settings=Settings(graph=calm))
+    other = open_memory(settings=Settings(graph=calm, storage={"busy_timeout": 1.0}))
+    draft, outran = Capsules._draft, []
+
+    def outrun(made, layout, now):
+        """Draft a capsule, and let another memory make its own and record a turn, unless the store is held."""
+        drafted = draft(made, layout, now)
+        text = MINE.replace("I am Tidal.", f"I am Tidal {len(outran)}.")
+        with monkeypatch.context() as plain, suppress(Busy):
+            plain.setattr(Capsules, "_draft", draft)
+            outran.append(other.capsule.write(text).version)
+            other.record(f"I need to fetch parcel {len(outran)}.", "Noted.", occurred_at=NOON)
+        return drafted
+
+    monkeypatch.setattr(Capsules, "_draft", outrun)
+    capsule = work.capsule.read()
+    monkeypatch.undo()
+    assert len(outran) == 4
+    assert capsule["identity"].startswith("I am Tidal 3.")
 
 
 def test_a_scope_with_a_hostile_name_makes_no_section(memory):

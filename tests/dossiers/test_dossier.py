@@ -410,6 +410,31 @@ def test_of_two_that_refresh_at_once_the_slower_one_takes_what_the_other_wrote(b
     assert [d.version for d in quick.versions("bridge")] == [1]
 
 
+def test_a_forced_refresh_takes_what_another_call_that_began_later_wrote(bridge, open_memory, dossiers_of):
+    quick, asked = dossiers_of(open_memory(), Scripted(saying("The quick one."))), []
+
+    def overtaken(sources):
+        asked.append(quick.current("bridge", NOON + HOUR, force=True).version)
+        return saying("The slow one.")(sources)
+
+    dossier = dossiers_of(bridge, Scripted(overtaken)).current("bridge", NOON, force=True)
+    assert [f.text for f in dossier.findings] == ["The quick one."]
+    assert asked == [dossier.version]
+
+
+def test_a_forced_refresh_goes_through_when_calls_that_began_earlier_were_quicker(bridge, open_memory, dossiers_of):
+    quick, outran = dossiers_of(open_memory()), []
+
+    def overtaken(sources):
+        if len(outran) < 6:
+            outran.append(quick.current("bridge", NOON - (6 - len(outran)) * HOUR, force=True).checked_at)
+        return saying("The bridge stands.")(sources)
+
+    dossier = dossiers_of(bridge, Scripted(overtaken)).current("bridge", NOON, force=True)
+    assert len(outran) == 6
+    assert max(outran) < dossier.checked_at == NOON
+
+
 def test_a_source_forgotten_while_the_model_writes_is_not_in_the_dossier(bridge, open_memory, dossiers_of):
     other = open_memory()
 

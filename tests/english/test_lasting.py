@@ -1,12 +1,14 @@
 """What must not fade, and what only sounds like it."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
 from tidal_plugins.english.importance import FOR_GOOD, importance
-from tidal_plugins.english.lasting import MOST_CHARS, lasting
+from tidal_plugins.english.lasting import MOST_CHARS, Lasting, lasting
 
 KEPT = {
     "Before you order: Ravi is allergic to shellfish.": "health",
@@ -86,7 +88,7 @@ def test_code_says_nothing() -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
-    lasting(text)
+    assert lasting(text) in {None, *get_args(Lasting)}
 
 
 @pytest.mark.parametrize("unit", ["a ", "never ", "my my ", "the key ", "1 mg ", "must be ", "a-", "on "])

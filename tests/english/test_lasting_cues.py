@@ -13,7 +13,7 @@ from tidal_plugins.english.lasting import FORMS, Form
 
 @pytest.mark.parametrize("form", FORMS, ids=[form.kind for form in FORMS])
 def test_every_sentence_of_a_form_has_one_of_its_cues(form: Form) -> None:
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(st.from_regex(re.compile(form.pattern.pattern, form.pattern.flags)))
     def check(sentence: str) -> None:
         if form.pattern.search(sentence.lower()):

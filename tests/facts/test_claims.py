@@ -204,7 +204,7 @@ def test_what_cannot_be_true_together_contradicts(store: Store, value: Any, clai
     assert bool(store.flagged(store.extractor, {"k": value}, "said something")) is expected
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.text(max_size=200), st.text(max_size=30))
 def test_no_text_and_no_key_breaks_the_rules(store: Store, text: str, key: str) -> None:
     said = f"{text} {key} is {text}. {key}: {text}"

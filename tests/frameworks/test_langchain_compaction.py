@@ -487,7 +487,7 @@ def fixed(history):
     return sum((size_of(history[place]) for place in kept), WHISPER)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(histories(), st.sampled_from([900, 1_500, 100_000]), st.sampled_from(["tool", "human"]), st.uuids())
 def test_every_view_of_any_history_is_whole(memory, history, limit, restore_as, thread):
     contexts = ContextMemory(memory, max_tokens=limit, restore_as=restore_as)

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened, dependencies, threads
 from tests.reading import Hangs, Reader
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from tidal_plugins import Closed, Settings
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
@@ -37,7 +37,7 @@ def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) ->
     for number in range(20):
         memory.record(f"m{number} depends on n{number}")
     assert reader.texts == []
-    memory.close(timeout=60)
+    memory.close(timeout=PATIENCE)
     assert len(reader.texts) == 20
 
 
@@ -45,7 +45,7 @@ def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMe
     reader = Hangs()
     memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.0}))
     memory.record(SAID)
-    assert reader.asked.wait(10)
+    assert reader.asked.wait(PATIENCE)
     for number in range(10):
         memory.record(f"m{number} depends on n{number}")
     assert memory.recall(SAID)

@@ -114,21 +114,21 @@ def check(world: World, told: dict[str, str]) -> None:
     assert set(world.names(naming)) == told.keys()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.one_of(said, merging), max_size=10))
 def test_merges_undoing_them_and_supersessions_lose_no_episode(steps: list[NamedTuple]) -> None:
     with lived(steps) as (world, told):
         check(world, told)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.one_of(said, merging, forgetting), max_size=10))
 def test_forgetting_takes_its_episode_from_everywhere_and_no_other(steps: list[NamedTuple]) -> None:
     with lived(steps) as (world, told):
         check(world, told)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(said, max_size=8), st.lists(merging, max_size=6))
 def test_undoing_every_merge_leaves_what_would_be_without_them(turns: list[Said], merges: list[NamedTuple]) -> None:
     with lived(turns) as (plain, _), lived([*turns, *merges]) as (world, _):
@@ -140,7 +140,7 @@ def test_undoing_every_merge_leaves_what_would_be_without_them(turns: list[Said]
             assert sorted(world.held(name), key=repr) == sorted(plain.held(name), key=repr)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(said, max_size=8))
 def test_at_any_time_a_functional_predicate_has_one_object_that_is_believed(turns: list[Said]) -> None:
     with lived(turns) as (world, _):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.graph.scripted import Scripted, said
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from tidal_plugins import InvalidInput, Settings, TidalMemory
 
 CALM = Settings(graph={"background": False})
@@ -296,12 +296,12 @@ def test_a_memory_that_is_closed_while_its_model_reads_keeps_the_turn(open_memor
 
     def hold(_: str) -> None:
         begun.set()
-        go_on.wait(60)
+        go_on.wait(PATIENCE)
 
     memory = open_memory(settings=Settings(reader={"turns": 1}))
     memory.graph.read_with(Scripted(OFFICE, before=hold))
     memory.record(BOTH, "Good to hear.")
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     memory.close()
     go_on.set()
     memory = open_memory(settings=CALM)

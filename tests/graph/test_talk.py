@@ -83,6 +83,28 @@ def said(text):
         ("I told Rune I'd sharpen the chisels.", "I promised sharpen the chisels"),
         ("We were going to paint on Sunday, but it rained.", "We plans paint on Sunday (over)"),
         ('I read "The Long Meadow" twice, and "The Long Meadow" sounds perfect.', "I likes The Long Meadow"),
+        ("I'm trying aerial yoga.", "I plays aerial yoga"),
+        ("They asked me to be a reading mentor.", "me works_as reading mentor"),
+        ("My aunt gave me a brass telescope.", "me owns brass telescope"),
+        ("We held a raft race on Sunday.", "We attends raft race"),
+        ("My wife and I went on a walking tour.", "I attends walking tour"),
+        ("I had a great time kayaking.", "I attends kayaking"),
+        ("I was also in Peru last spring.", "I visited Peru"),
+        ("I've been dealing with back pain lately.", "I has_condition back pain"),
+        ("I'm a big jazz fan.", "I likes jazz"),
+        ("The choir is so important to me.", "I likes choir"),
+        ("I like to mend old clocks.", "I likes to mend old clocks"),
+        ("I never really liked fencing.", "I dislikes fencing"),
+        ("I think I'll repaint the shed.", "I plans repaint the shed"),
+        ("I'm thinking of keeping bees.", "I wants keeping bees"),
+        ("We need to get this roof mended.", "We plans get this roof mended"),
+        ("The permits are signed and insurance is sorted.", "insurance has_status sorted"),
+        ("Glad to hear you've adopted a cat.", "you has_pet cat"),
+        ("I wanted to tell you I joined a rowing club.", "I member_of rowing club"),
+        ("Handover of the keys is on Friday 3 April.", "Handover of the keys appointment Friday 3 April"),
+        ("We stop in Narvik (Day 2: 4 May).", "Narvik appointment 4 May"),
+        ("You leave for Bergen on the 9th.", "You plans leave for Bergen on the 9th"),
+        ("That is fine news about your son.", "your son son_of your"),
     ],
 )
 def test_people_are_read(text, expected):
@@ -107,10 +129,42 @@ def test_people_are_read(text, expected):
         "You and the missus will like it.",
         "Smaller steps work best for you.",
         "Love the energy.",
+        "Got it, been there.",
+        "Write a poem and plan to print it.",
+        "The notes are about sorting and working on the loft.",
+        "If the permits come, insurance is sorted.",
+        "Please rewrite this letter. I live in Rome and I own a boat.",
+        "See (https://example.org/page) for more.",
+        "Is your son well?",
+        "I'm looking for some tips.",
     ],
 )
 def test_what_is_asked_imagined_joked_or_hollow_is_not_read(text):
     assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Had a check-up today.", "I attends check-up"),
+        ("Just got back from a pottery retreat.", "I attends pottery retreat"),
+        ("Been playing the harp for years.", "I plays harp"),
+        ("Gonna try the tandem on Saturday.", "I plans try the tandem on Saturday"),
+        ("Thinking of selling the barn.", "I wants selling the barn"),
+        ("Thanks for asking, but had a bad fall.", "I has_condition a bad fall"),
+    ],
+)
+def test_a_clause_without_a_subject_is_of_the_speaker(text, expected):
+    assert said(text) == [expected]
+
+
+def test_verbs_in_a_row_share_their_subject():
+    row = said("We crossed the moor, visited an old mill and even went on a night hike.")
+    assert row == ["We visited old mill", "We attends night hike"]
+
+
+def test_what_somebody_else_did_is_not_of_the_speaker():
+    assert said("Ana came over, had a check-up and bought a kayak.") == ["Ana attends check-up", "Ana owns kayak"]
 
 
 def test_the_speaker_is_the_one_who_names_himself_and_else_the_user(memory):
@@ -171,6 +225,8 @@ def test_moving_ends_the_older_home(memory, clock):
         ("We decided to use Redis.", "We decided to use Redis"),
         ("I always check the logs first.", "user always checks the logs first"),
         ("Ann doesn't live in Rome.", "Ann does not live in Rome"),
+        ("Handover of the keys is on Friday 3 April.", "Handover of the keys is on Friday 3 April"),
+        ("Thinking of keeping bees.", "user has keeping bees in mind"),
     ],
 )
 def test_relations_are_grammatical_sentences(memory, text, expected):

@@ -91,7 +91,7 @@ def test_forgetting_and_recording_at_once_leaves_no_entry_without_its_episode(me
 def test_bytes_that_a_reader_holds_are_reported_and_go_when_the_memory_is_closed(
     open_memory: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory = open_memory(settings=Settings(storage={"busy_timeout": 0.1}))
+    memory = open_memory(settings=Settings(storage={"busy_timeout": 0.1}, graph={"background": False}))
     episode = memory.record("my pin is xylophone", "ok")
     reader = SQLiteStorage(tmp_path / "agent.db")
     with reader.snapshot():

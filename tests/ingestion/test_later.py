@@ -57,8 +57,10 @@ def test_close_waits_no_longer_than_it_is_told(open_memory: Any) -> None:
 
 def test_without_a_background_closing_does_not_wait(open_memory: Any) -> None:
     memory = open_memory(settings=UNREAD)
-    memory.record(SAID)
+    kept = memory.record(SAID)
     memory.close(timeout=1e6)
+    with open_memory(settings=UNREAD) as again:
+        assert [item.episode for item in again.graph.pending()] == [kept.id]
 
 
 @pytest.mark.parametrize("timeout", [-1, "soon", None, True, float("nan")])

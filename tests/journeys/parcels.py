@@ -97,7 +97,7 @@ class Project:
     def shell(self, command: str) -> str:
         """Run a command in the folder, and return what it prints, with its exit code if that is not 0."""
         done = subprocess.run(
-            ["sh", "-c", command], cwd=self.root, env=_ENVIRONMENT, capture_output=True, text=True, timeout=60
+            ["sh", "-c", command], cwd=self.root, env=_ENVIRONMENT, capture_output=True, text=True, timeout=500
         )
         ended = f"[exit code {done.returncode}]\n" if done.returncode else ""
         return f"{done.stdout}{done.stderr}{ended}"

@@ -298,8 +298,9 @@ def test_where_a_summariser_fails_the_entry_speaks_for_itself(open_memory: OpenM
 
 
 def test_no_lock_is_held_while_a_model_writes(open_memory: OpenMemory, clock: FrozenClock) -> None:
-    impatient = open_memory(settings=Settings(storage={"busy_timeout": 0.0}))
-    memory = open_memory(summariser=Model(then=lambda: impatient.record("meanwhile")))
+    calm = {"background": False}  # the one that reads turns writes too
+    impatient = open_memory(settings=Settings(storage={"busy_timeout": 0.0}, graph=calm))
+    memory = open_memory(summariser=Model(then=lambda: impatient.record("meanwhile")), settings=Settings(graph=calm))
     use(memory, clock, told(memory))
     assert len(run(memory).facts) == 1
     assert impatient.episodes.list()[-1].query == "meanwhile"

@@ -8,15 +8,16 @@ import sys
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.inside import storage_of
 from tests.presence.conftest import DEBT
 from tests.presence.worker import DUE, opened
 from tidal_plugins import Settings, TidalMemory
 from tidal_plugins.errors import Busy
-from tidal_plugins.model.presence import PresenceState
-from tidal_plugins.presence.stored import PresenceStore
+from tidal_plugins.storage.base import Document
 from tidal_plugins.testing import FrozenClock
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
@@ -54,23 +55,29 @@ def test_two_processes_that_step_at_once_queue_one_message_and_take_it_once(base
 def test_a_step_that_others_outrun_every_time_goes_through_in_the_end(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state, outran = PresenceStore.state, []
-
-    def outrun(store: PresenceStore) -> tuple[PresenceState | None, int]:
-        """Read the state, and let another memory store a newer one, unless the store is held."""
-        found, version = state(store)
-        with suppress(Busy):
-            PresenceStore(other._services.storage, store.scope).save(found or PresenceState(DUE), version)
-            outran.append(version)
-        return found, version
-
     hurried = Settings(storage={"busy_timeout": 0.1}, graph={"background": False})
     with opened(base, FrozenClock(DUE)) as memory, TidalMemory(base, settings=hurried) as other:
-        monkeypatch.setattr(PresenceStore, "state", outrun)
+        storage, outran = storage_of(memory), 0
+        read = storage.documents
+
+        def outrun(
+            scope: tuple[str, ...], collection: str, keys: list[str] | None = None, **options: Any
+        ) -> list[Document]:
+            """Read, and let another memory store the presence anew behind it, unless the store is held."""
+            nonlocal outran
+            found = read(scope, collection, keys, **options)
+            if keys == ["state"]:
+                with suppress(Busy):
+                    storage_of(other).write_documents(scope, collection, {"state": found[0].value})
+                    outran += 1
+            return found
+
+        monkeypatch.setattr(storage, "documents", outrun)
         assert memory.presence.step().message
         monkeypatch.undo()
-        assert [one.id for one in memory.presence.messages()] == [memory.presence.take().id]  # type: ignore[union-attr]
-    assert len(outran) == 4
+        message = memory.presence.take()
+        assert [one.id for one in memory.presence.messages()] == [message and message.id]
+    assert outran == 4
 
 
 def test_killed_between_any_two_writes_it_goes_on_and_says_nothing_twice(base: Path, tmp_path: Path) -> None:

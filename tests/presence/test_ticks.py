@@ -79,7 +79,7 @@ def states(draw):
 
 
 @given(states(), st.lists(st.integers(0, 400), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ticks_at_once_are_the_same_as_ticks_one_after_another(state, parts):
     stepwise = state
     for part in parts:
@@ -88,7 +88,7 @@ def test_ticks_at_once_are_the_same_as_ticks_one_after_another(state, parts):
 
 
 @given(states(), st.integers(1, 500))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_salience_stays_between_nothing_and_everything(state, ticks):
     after = tick(state, TUNING, ticks)
     assert all(0 <= one.salience <= 1 for one in after.threads)

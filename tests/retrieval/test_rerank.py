@@ -190,7 +190,7 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
 
     memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
     assert {memory.recall("jazz piano").degraded for _ in range(12)} == {("reranker",)}
-    assert len(calls) == 4
+    assert eventually(lambda: len(calls) == 4)
     assert "still under way" in caplog.text
     answer.set()
     assert eventually(lambda: not memory.recall("jazz piano").degraded), "once it answers again"
@@ -218,7 +218,7 @@ def test_the_store_can_be_written_while_it_reads(open_memory: OpenMemory) -> Non
             memory.forget(memory.remember("something new").id)
             return [1.0] * len(texts)
 
-    memory = fill(open_memory(reranker=Writing(), settings=Settings(rerank={"seconds": 20.0})))
+    memory = fill(open_memory(reranker=Writing()))
     assert memory.recall("jazz piano").degraded == ()
 
 
@@ -243,7 +243,7 @@ def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMe
     )
     assert scores == pytest.approx([float(score) for score in expected], abs=1e-5)
     assert len(set(scores)) == len(NOTES)
-    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 30.0})))
+    memory = fill(open_memory(reranker=reranker))
     found = memory.recall("jazz piano")
     by_score = sorted(zip(scores, NOTES, strict=True), reverse=True)
     assert [hit.text for hit in found] == [note for _, note in by_score]
@@ -270,11 +270,13 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
 
     reranker._score = slow  # type: ignore[method-assign]
     memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
-    others = set(threading.enumerate())
-    assert memory.recall("jazz piano").degraded == ("reranker",)
+    others, recalls = set(threading.enumerate()), 0
+    while not batches:  # a busy machine may not have begun before the time was over
+        assert memory.recall("jazz piano").degraded == ("reranker",)
+        recalls += 1
     given_up.set()
     assert threads_end(others)
-    assert len(batches) == 1
+    assert 1 <= len(batches) <= recalls
 
 
 def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:
@@ -298,7 +300,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory,
         reranker = CrossEncoderReranker(model)
         with pytest.raises(RerankError, match="cannot be loaded"):
             reranker.load()
-    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 30.0})))
+    memory = fill(open_memory(reranker=reranker))
     assert memory.recall("jazz piano").degraded == ("reranker",)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.waiting import PATIENCE
 from tidal_plugins.retrieval.traits import Traits
 
 
@@ -23,7 +24,7 @@ class Slow:
         if self.meanwhile is not None:
             other = threading.Thread(target=self.meanwhile)
             other.start()
-            other.join(10)
+            other.join(PATIENCE)
             assert not other.is_alive(), "reading texts holds up no other thread"
         return [("Is it late?", "Is it late?")] * len(rows)
 

@@ -103,7 +103,7 @@ def test_a_word_gives_the_same_terms_whatever_stands_around_it(left: str, right:
     assert terms(f"{left}\n{right}") == terms(left) + terms(right)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(alphabet=LETTERS, min_size=1, max_size=60))
 def test_fts5_keeps_every_term_as_one_token(text: str) -> None:
     found = terms(text)

@@ -102,28 +102,28 @@ def uses(memory: TidalMemory, ids: list[str]) -> list[Callable[[], Any]]:
     ]
 
 
-def told(value: Any, known: set[str]) -> None:
-    """Check that every text of an answer is one that was stored."""
-    for item in value if isinstance(value, list) else [value]:
-        entry = getattr(item, "entry", item)
-        if getattr(entry, "kind", None) == "conversation":
-            assert entry.text in known
+def told(value: Any, known: set[str]) -> int:
+    """Check that every text of an answer is one that was stored, and return how many there are."""
+    entries = [getattr(item, "entry", item) for item in (value if isinstance(value, list) else [value])]
+    texts = [entry.text for entry in entries if getattr(entry, "kind", None) == "conversation"]
+    assert set(texts) <= known
+    return len(texts)
 
 
-def use(path: Path, ids: list[str], known: set[str]) -> int:
-    """Use a damaged file in every way; return how many typed errors there were."""
-    errors = 0
+def use(path: Path, ids: list[str], known: set[str]) -> tuple[int, int]:
+    """Use a damaged file in every way; return how many texts were told, and how many typed errors there were."""
+    texts = errors = 0
     try:
         memory = open_memory(path)
     except TidalError:
-        return 1
+        return 0, 1
     for ask in uses(memory, ids):
         try:
-            told(ask(), known)
+            texts += told(ask(), known)
         except TidalError:
             errors += 1
     memory.close()
-    return errors
+    return texts, errors
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -131,14 +131,15 @@ def test_a_flipped_value_is_a_typed_error_or_left_out_and_never_told(path: Path,
     with open_memory(path) as memory:
         entries = [entry for turn in memory.episodes.list() for entry in turn.entries]
         known = {memory.get(id_).text for id_ in entries} | {"The tram leaves at six.", "At six, noted."}
-    whole = path.read_bytes()
+    whole, texts = path.read_bytes(), 0
     for place, name, kind in columns(path):
         if place == table:
             copy = path.with_name(f"{name}.db")
             copy.write_bytes(whole)
             with suppress(apsw.ConstraintError):  # SQLite itself refuses some
                 sql(copy, f'UPDATE {table} SET "{name}" = {DAMAGE[kind].format(name)}')
-            use(copy, entries, known)
+            texts += use(copy, entries, known)[0]
+    assert texts, "what is whole is told"
 
 
 def test_a_scope_works_on_with_one_damaged_row_in_each_table(path: Path) -> None:
@@ -329,10 +330,14 @@ def test_flipped_bytes_in_pages_are_typed_errors_or_left_out(path: Path) -> None
         entries = [entry for turn in memory.episodes.list() for entry in turn.entries]
         known = {memory.get(id_).text for id_ in entries} | {"The tram leaves at six.", "At six, noted."}
     whole, dice = path.read_bytes(), random.Random(21)
+    texts = errors = 0
     for number in range(12):
         damaged = bytearray(whole)
         for _ in range(dice.choice([1, 8, 40])):
             damaged[dice.randrange(100, len(damaged))] ^= dice.randrange(1, 256)
         copy = path.with_name(f"{number}.db")
         copy.write_bytes(damaged)
-        use(copy, entries, known)
+        found = use(copy, entries, known)
+        texts, errors = texts + found[0], errors + found[1]
+    assert texts
+    assert errors

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.waiting import PATIENCE, eventually
 from tidal_plugins import (
     Busy,
     Closed,
@@ -24,7 +25,7 @@ from tidal_plugins import (
 )
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.shorthands import write_document
-from tidal_plugins.storage.sqlite import ReadOnlySQLite
+from tidal_plugins.storage.sqlite import ReadOnlySQLite, file_locks
 from tidal_plugins.storage.sqlite.file_locks import FileLocks
 
 SCOPE = ("default",)
@@ -93,7 +94,7 @@ def test_a_pipe_is_no_memory_and_is_not_waited_for(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert len(raised) == 1
 
 
@@ -141,7 +142,7 @@ def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
     def read_slowly() -> None:
         def read() -> None:
             inside.set()
-            leave.wait(10)
+            leave.wait(PATIENCE)
             order.append("read")
 
         storage.while_open(read)
@@ -153,15 +154,50 @@ def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
 
     threads = [threading.Thread(target=read_slowly), threading.Thread(target=write)]
     threads[0].start()
-    assert inside.wait(10)
+    assert inside.wait(PATIENCE)
     threads[1].start()
     threads[1].join(0.2)
     assert order == []
     leave.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert order == ["read", "opened"]
     assert count(storage) == 4
+
+
+@pytest.mark.parametrize("for_long", [True, False])
+def test_who_waits_goes_before_those_who_come_later_unless_it_takes_long(
+    path: Path, monkeypatch: pytest.MonkeyPatch, for_long: bool
+) -> None:
+    monkeypatch.setattr(file_locks, "GIVE_WAY", 0.0 if for_long else 3_600.0)
+    locks, order, inside, leave = FileLocks(), list[str](), threading.Event(), threading.Event()
+
+    def read_slowly() -> None:
+        with locks.reading(str(path), 3_600):
+            inside.set()
+            assert leave.wait(PATIENCE)
+            with locks.reading(str(path), 3_600):
+                order.append("once more")
+
+    def write() -> None:
+        with locks.writing(str(path), locks, 3_600):
+            order.append("write")
+
+    def read() -> None:
+        with locks.reading(str(path), 3_600):
+            order.append("read later")
+
+    slow, writer, later = (threading.Thread(target=work) for work in (read_slowly, write, read))
+    slow.start()
+    assert inside.wait(PATIENCE)
+    writer.start()
+    assert eventually(lambda: len(locks._places[str(path)]) == 2)
+    later.start()
+    assert eventually(lambda: order == ["read later"] if for_long else len(locks._places[str(path)]) == 3)
+    leave.set()
+    for thread in (slow, writer, later):
+        thread.join(PATIENCE)
+    assert order == (["read later", "once more", "write"] if for_long else ["once more", "write", "read later"])
 
 
 def test_threads_may_read_and_write_one_file_at_once(path: Path) -> None:
@@ -183,7 +219,7 @@ def test_threads_may_read_and_write_one_file_at_once(path: Path) -> None:
             memory.remember(f"bread {n}")
     stop.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert errors == []
     assert count(storages[0]) == 11
     assert set(counts) <= set(range(3, 12))

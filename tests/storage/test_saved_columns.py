@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.waiting import eventually
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Match, Span, Storage, Where
 from tidal_plugins.storage.columns import buffer
@@ -94,6 +95,7 @@ def held(store: Storage) -> list[tuple[Span, int]]:
 
 def pieces(path: Path) -> int:
     with closing(apsw.Connection(str(path))) as connection:
+        connection.set_busy_timeout(60_000)
         return int(connection.execute("SELECT count(*) FROM saved_pieces").get)
 
 
@@ -166,7 +168,7 @@ def others() -> Iterator[Callable[[Path], Connection]]:
     end()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(changes=CHANGES, where=wheres(), seed=st.integers(0, 999))
 def test_codes_and_saved_columns_find_what_an_exact_search_finds_in_two_processes(
     tmp_path_factory: pytest.TempPathFactory,
@@ -329,6 +331,7 @@ def test_processes_that_are_killed_while_they_save_leave_no_wrong_piece(
             processes.append(context.Process(target=store_without_end, args=(path, theirs), daemon=True))
             processes[-1].start()
             assert ours.recv() == "ready"
+        assert eventually(lambda: pieces(path))
         time.sleep(random.uniform(0.1, 0.6))
         for process in processes:
             process.kill()

@@ -98,7 +98,7 @@ class EditCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
+class OutlinedEdit:
     """A file was changed in a way that cannot be replayed: ``text`` shows the new lines, with gaps."""
 
     path: str
@@ -141,7 +141,7 @@ class Place:
     path: str
 
 
-ContentChange = Write | Append | Edit | ReplaceLines | Patch | EditCell | Sketch
+ContentChange = Write | Append | Edit | ReplaceLines | Patch | EditCell | OutlinedEdit
 Change = ContentChange | Delete | Move
 Action = Read | Change | Doubt | Place
 

@@ -13,9 +13,9 @@ from tidal_plugins.actions.action import (
     Edit,
     EditCell,
     Move,
+    OutlinedEdit,
     Read,
     ReplaceLines,
-    Sketch,
     Write,
 )
 from tidal_plugins.actions.patches import changes
@@ -103,7 +103,7 @@ def _cell(given: Mapping[str, Any], path: str, tool: FileTool) -> Action:
     source = _text(given, [tool.content] if tool.content else ["new_source", "source", *CONTENTS])
     cell, mode = given.get("cell_id"), str(given.get("edit_mode") or "replace")
     if not isinstance(cell, str) or mode not in ("replace", "delete") or (source is None and mode == "replace"):
-        return Sketch(path, source or "", "a cell was changed that cannot be found in it")
+        return OutlinedEdit(path, source or "", "a cell was changed that cannot be found in it")
     return EditCell(path, cell, source if mode == "replace" else None)
 
 
@@ -124,8 +124,8 @@ def _edits(given: Mapping[str, Any], path: str, tool: FileTool) -> list[Action]:
     """Read an edit by its texts or its lines. Without a path it is one of the file in an editor's window."""
     if "SEARCH" in (blocks := _text(given, ["diff"]) or "") and path:
         return changes(blocks, path)
-    if path and (sketch := _text(given, ["code_edit"])) is not None:
-        return [Sketch(path, sketch)]
+    if path and (outline := _text(given, ["code_edit"])) is not None:
+        return [OutlinedEdit(path, outline)]
     several = _value(given, EDITS)
     parts = several if isinstance(several, list | tuple) else [given]
     found: list[Action] = []

@@ -49,7 +49,7 @@ _ANSWERS = 3
 """Sentences of an agent's answer to a question or an order that are taken."""
 _SAID = 0.6
 """Share of the words of an agent's sentence from which on the person has said it already."""
-_TELLING = 3
+_LEAST_WORDS = 3
 """Words with a content from which on a person's sentence is clear by itself."""
 _VAGUE = lazy_re(
     r"\W*(?:(?:and|but|so|then|ok|okay|yes|no|oh|well)\b[ ,]*)*(?:it|he|she|they|that|this|those|these|both)\b", re.I
@@ -172,7 +172,7 @@ def _restates(agent: Point, person: Point) -> bool:
 
 
 def _is_vague(point: Point) -> bool:
-    return len(content(point.raw)) < _TELLING or _VAGUE.match(point.raw) is not None
+    return len(content(point.raw)) < _LEAST_WORDS or _VAGUE.match(point.raw) is not None
 
 
 def _is_idle(said: str, agent: bool) -> bool:

@@ -28,7 +28,7 @@ _KEPT = 1000
 
 _RECENT = 100
 """Lines of it, the newest, among which recent seeds are looked for."""
-_TELLING, _QUOTED = 3, 110
+_LEAST_WORDS, _QUOTED = 3, 110
 """Words with a content that a statement needs, and characters that are quoted of it."""
 _ALIKE = 0.75
 """Share of the words of two texts that both have, from which on they say the same."""
@@ -126,7 +126,7 @@ def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
 
 def _statement(entry: Entry) -> str:
     """Return the statement of an entry that matters most, or nothing if it only asks, thanks or agrees."""
-    stated = [Point(said, entry) for said in told(entry) if len(content(said)) >= _TELLING]
+    stated = [Point(said, entry) for said in told(entry) if len(content(said)) >= _LEAST_WORDS]
     best = max(stated, key=lambda point: point.weight, default=None)
     return shortened(best.text, _QUOTED).rstrip(" .;,") if best else ""
 

@@ -50,7 +50,7 @@ RANGE = timedelta(days=2)
 is the plan's: «from the 28th to the 4th»."""
 SHARED = 2
 """Words with a content by which a later sentence concerns the same thing; a name that both have is enough."""
-_TELLING = 3
+_LEAST_WORDS = 3
 """Words with a content that a plan needs to be understood by itself."""
 _TIMES = frozenset(map(stem, TIME_WORDS)) | frozenset("today morning afternoon evening night noon day now".split())
 
@@ -77,7 +77,7 @@ class Unfinished:
     @property
     def is_told(self) -> bool:
         """Return whether it says what it is about: «I will remind you on Wednesday» does not."""
-        return len(self.words) >= _TELLING
+        return len(self.words) >= _LEAST_WORDS
 
     @property
     def is_clear(self) -> bool:
@@ -132,7 +132,7 @@ def _is_plan(point: Point, days: Sequence[date], today: date) -> bool:
         return False
     if CONDITIONAL.search(point.plain) or CALLED_OFF.search(point.plain) or _denies_a_day(point.raw, said_at):
         return False
-    return len([word for word in content(point.raw) if stem(word) not in _TIMES]) >= _TELLING
+    return len([word for word in content(point.raw) if stem(word) not in _TIMES]) >= _LEAST_WORDS
 
 
 def _is_over(item: Unfinished, entries: Sequence[Entry]) -> bool:

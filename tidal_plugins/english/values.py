@@ -151,7 +151,7 @@ def _numbers(text: str) -> Iterator[Value]:
     for match in _NUMBER.finditer(text):
         said, word = match["number"] or "", (match["word"] or "").lower()
         unit = (match["unit"] or match["money"] or _following(text, match)).lower()
-        slots = frozenset(_beside(text, match))
+        slots = frozenset(_context_words(text, match))
         if said.count(".") > 1:
             yield Value("version", match.start(), match.end(), match[0].strip(), {"version": said}, slots)
         elif said:
@@ -171,7 +171,7 @@ def _following(text: str, match: re.Match[str]) -> str:
     return stem(word[0].lower()) if word and word[0].lower() not in STOP_WORDS else ""
 
 
-def _beside(text: str, match: re.Match[str]) -> Iterator[str]:
+def _context_words(text: str, match: re.Match[str]) -> Iterator[str]:
     """Yield the stems of the words on either side of a number, within its clause."""
     before = _CLAUSE_END.split(text[: match.start()])[-1]
     after = _CLAUSE_END.split(text[match.end() :])[0]

@@ -77,6 +77,8 @@ _NAMES_THING = lazy_re(
 )
 _THIRD_PERSON = lazy_re(r"(?:comes|arrives|leaves|starts|visits|moves|flies|gets|brings)\b")
 _DOING = lazy_re(r"[a-z]+ing\b")
+_ADDED = lazy_re(r"\s(?:of|with|for|in|at)\s")
+"""Words after the head of a name: «handover of the keys» is one thing."""
 _PAIN = lazy_re(r"[^.]*\s(?:is|are|was|were|hurts?|hurting|aches?|aching|sore|swollen|broken|sprained|has|have)\b")
 _OWN_BODY = lazy_re(r"(?:my|his|her|their)\s+", re.IGNORECASE)
 _CLAUSE = lazy_re(r"[^.]*\s(?:must|should)\s")
@@ -202,7 +204,7 @@ def _possessive(name: str) -> str:
 
 def _is_plural(subject: str) -> bool:
     """Return whether a subject takes «do», not «does»: «we», «my kids». A name of one word may be that of a module."""
-    *before, last = subject.split() or [""]
+    *before, last = _ADDED.split(subject, maxsplit=1)[0].split() or [""]
     ends = last.islower() and last.isalpha() and last.endswith("s") and not last.endswith(("ss", "us", "is"))
     return subject.casefold() in _PLURAL or (bool(before) and ends)
 

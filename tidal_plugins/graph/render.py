@@ -77,7 +77,7 @@ def related(
     near: dict[str, tuple[Relation, int]] = {}
     times: Times = {"valid_at": valid_at, "believed_at": believed_at}
     for entity in seeds(graph, question) if about is None else about:
-        for distance, relation in _around(graph, entity, depth, predicate, CONSIDERED * limit, times):
+        for distance, relation in _relations_near(graph, entity, depth, predicate, CONSIDERED * limit, times):
             if relation.id not in near or distance < near[relation.id][1]:
                 near[relation.id] = relation, distance
     sentences, asked = graph.sentences([relation for relation, _ in near.values()]), set(terms(question))
@@ -124,7 +124,7 @@ def quoted(evidence: Evidence) -> str:
     return f"{evidence.citation} «{evidence.quote}»" if evidence.quote else _imported(evidence)
 
 
-def _around(
+def _relations_near(
     graph: KnowledgeGraph, entity: Entity, depth: int, predicate: str | None, limit: int, times: Times
 ) -> Iterator[tuple[int, Relation]]:
     """Yield the relations of an entity, including denials, and those on the paths to further entities."""

@@ -52,7 +52,7 @@ class StoredGraph:
         for one in [None] if predicates is None else dict.fromkeys(predicates):
             said = {} if one is None else {"predicate": one}
             where = WhereLinks(metadata=said, valid_at=valid_at, known_at=believed_at)
-            found += self._inward(members, where, each) if inward else self._around(members, where, each)
+            found += self._inward(members, where, each) if inward else self._both_ways(members, where, each)
         return [edge for edge in found if edge.node != edge.other]
 
     def entities(self, ids: Collection[str]) -> dict[str, Entity]:
@@ -112,7 +112,7 @@ class StoredGraph:
         days = hours_between(since or self._now, self._now) / 24
         return faded(confidence, days, half_life=self._settings.half_life, floor=self._settings.floor)
 
-    def _around(self, members: Collection[str], where: WhereLinks, each: int) -> list[Edge]:
+    def _both_ways(self, members: Collection[str], where: WhereLinks, each: int) -> list[Edge]:
         steps = self._storage.frontier(self._scope, members, STANDING, each=each, where=where)
         root = self.merged.root
         return [

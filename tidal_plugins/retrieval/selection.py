@@ -106,7 +106,7 @@ def _settle(hit: Hit, half: Hit, shown: list[Hit], query: str) -> tuple[str, str
     first, second = (hit, half) if hit.entry.role == "user" else (half, hit)
     if asks(first.answer) and not asks(second.answer):
         left, reason = first, f"asks what {second.id} answers"
-    elif len(_telling(second, query) - _words(first)) < NEW_WORDS:
+    elif len(_notable_words(second, query) - _words(first)) < NEW_WORDS:
         left, reason = second, f"adds nothing to {first.id}, the other half of its exchange"
     else:
         return None
@@ -119,7 +119,7 @@ def _words(hit: Hit) -> set[str]:
     return set(stems(hit.text))
 
 
-def _telling(hit: Hit, query: str) -> set[str]:
+def _notable_words(hit: Hit, query: str) -> set[str]:
     """Return the stems of the query's words, of names and of numbers in the unit that would be shown."""
     wanted, words = set(stems(query)), hit.answer.split()
     marked = " ".join(word for word in words[1:] if not word.islower())

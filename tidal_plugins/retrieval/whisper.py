@@ -148,7 +148,7 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
     stands alone: several on one line cannot be read.
     """
     prose = _prose(text, unit)
-    around = _around(text, unit, prose)
+    around = _neighbouring_units(text, unit, prose)
     start, end = unit
     shown = _clean(text[start:end])
     for following in (span for span in around if span[0] >= end):
@@ -178,7 +178,7 @@ def _prose(text: str, unit: tuple[int, int]) -> tuple[int, int]:
     return first, last
 
 
-def _around(text: str, unit: tuple[int, int], prose: tuple[int, int]) -> list[tuple[int, int]]:
+def _neighbouring_units(text: str, unit: tuple[int, int], prose: tuple[int, int]) -> list[tuple[int, int]]:
     """Return the offsets of the sentences near a unit, and of a line of code behind them. What is too far from it to be
     shown is not read."""
     if prose == unit:

@@ -30,7 +30,7 @@ def verdict(output: str, *, failed: bool) -> Verdict:
             counts, bad = counted
             return Verdict(_with_names(counts, text) if bad else counts, bad, runner)
     lines = list(dict.fromkeys(line for line in map(str.strip, text.splitlines()) if line))
-    told = [line for line in lines if _TELLING.search(line) and not _NOISE.match(line)]
+    told = [line for line in lines if _OUTCOME.search(line) and not _NOISE.match(line)]
     wrong = [line for line in lines if _WRONG.search(line) and not _NOISE.match(line)]
     bad = failed or bool(wrong and not told)
     code = _EXIT.search(text)
@@ -171,7 +171,7 @@ _FAILING = lazy_re(
     re.MULTILINE,
 )
 _ERROR = lazy_re(r"^(?:E\s+)?(\w*(?:Error|Exception)\b: .+)$", re.MULTILINE)
-_TELLING = lazy_re(
+_OUTCOME = lazy_re(
     r"\bBUILD (?:SUCCESS|FAILED|FAILURE)|^Compiled |Build (?:succeeded|failed)|^Finished .*target"
     r"|Successfully (?:built|installed)"
     r"|^added \d+ packages|All checks passed|^Found \d+ |no issues found|\d+ files? (?:would be )?(?:re)?formatted"

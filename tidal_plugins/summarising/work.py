@@ -184,7 +184,7 @@ class Work:
         A line of several items loses the oldest ones where they do not all fit. The words of the turn ``shown`` are
         left out, because they stand beside these lines verbatim.
         """
-        found = list(self._beside(shown)._lines())
+        found = list(self._without_shown(shown)._lines())
         chosen: dict[int, str] = {}
         left = max_tokens
         for place in sorted(range(len(found)), key=lambda place: _ORDER.index(found[place][0])):
@@ -196,7 +196,7 @@ class Work:
                 left -= counter.count(fitting)
         return [chosen[place] for place in sorted(chosen)]
 
-    def _beside(self, shown: str | None) -> Work:
+    def _without_shown(self, shown: str | None) -> Work:
         goal = None if self.goal and self.goal.source == shown else self.goal
         return replace(self, goal=goal, rules=tuple(each for each in self.rules if each.source != shown))
 

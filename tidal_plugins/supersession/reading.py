@@ -74,7 +74,7 @@ def read_sentence(text: str, at: datetime) -> Sentence:
     ends = list(_SEGMENT_END.finditer(plain))
     bounds = zip([0, *(end.end() for end in ends)], [*(end.start() for end in ends), len(plain)], strict=True)
     segments = [(end, topic(plain[start:end]), names(plain, start, end), plain[start:end]) for start, end in bounds]
-    placed = [Placed(_resolved(value, at), *_around(segments, value)) for value in found]
+    placed = [Placed(_resolved(value, at), *_clause_of(segments, value)) for value in found]
     return Sentence(text, placed, topic(plain), names(plain, 0, len(plain)))
 
 
@@ -112,7 +112,7 @@ def _current(sentence: Sentence) -> Sentence:
     )
 
 
-def _around(
+def _clause_of(
     segments: Sequence[tuple[int, frozenset[str], frozenset[str], str]], value: Value
 ) -> tuple[frozenset[str], frozenset[str], str]:
     """Return topic, names and text of the segment in which a value stands, or of the last before it with a topic."""

@@ -23,6 +23,7 @@ from llama_index.core.workflow import Context, JsonSerializer
 from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec, restore_with
 from llama_index_tidal.messages import WrittenMessage, calls_of
 from llama_index_tidal.sizes import size_of
+from tests.waiting import PATIENCE
 from tidal_plugins import InvalidInput, Size, Statement
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -493,7 +494,7 @@ def test_while_a_model_writes_others_may_use_the_chat(memory):
     def use():
         thread = threading.Thread(target=lambda: reached.append(len(chat.get_all())))
         thread.start()
-        thread.join(5)
+        thread.join(PATIENCE)
 
     chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, summariser=Telling(use))
     talk(chat, range(30))

@@ -18,8 +18,8 @@ from tidal_plugins.actions.action import (
     Edit,
     EditCell,
     Move,
+    OutlinedEdit,
     Patch,
-    Sketch,
     Write,
 )
 from tidal_plugins.actions.files.content import Content
@@ -112,7 +112,7 @@ class Tracked:
             return content.patch(action.hunks)
         if isinstance(action, EditCell):
             return not content.lines or content.edit_cell(action.cell, action.text)
-        if isinstance(action, Sketch):
+        if isinstance(action, OutlinedEdit):
             self.suspect(action.reason)
             return True
         if action.start < 1:

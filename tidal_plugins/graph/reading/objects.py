@@ -41,7 +41,7 @@ _CONJUNCTION = (
 _TASTE_BREAK = lazy_re(rf"\s(?:{_CONJUNCTION}|and|or|nor|as|than|instead)\b", re.IGNORECASE)
 _BREAK = lazy_re(rf"{_TASTE_BREAK.pattern}|\s(?:after|before|by)\b", re.IGNORECASE)
 _DEED_BREAK = lazy_re(rf"\s(?:{_CONJUNCTION})\b", re.IGNORECASE)
-_CAPITAL = lazy_re(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:de|del|la|do|of|am|[^\W\d_a-z][\w’'-]*[^\W_]))*")
+_CAPITAL = lazy_re(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:(?:de|del|la|do|of|am)(?=\s)|[^\W\d_a-z][\w’'-]*[^\W_]))*")
 _NAME = lazy_re(rf"(?:(?:the|our|an?)\s+)?(?:{CUE}\s+)?(?P<name>{MASK}+)")
 _AND = lazy_re(r"\s+and\s", re.IGNORECASE)
 _LIST = lazy_re(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+)")
@@ -74,7 +74,7 @@ def phrase(masked: str, start: int, *breaks: re.Pattern[str], words: int = MAX_W
         end = min(end, start + trail.start()) if trail else end
     article = OBJECT_ARTICLE.match(masked, start, end)
     start = article.end() if article else start
-    end = start + len(masked[start:end].rstrip(" \t\r*_\"'”»"))
+    end = start + len(masked[start:end].rstrip(" \t\r*_\"'”»-–"))
     said = masked[start:end]
     if not said or HUSH in said or EMPTY_OBJECT.match(said) or HOLLOW_END.search(said) or len(said.split()) > words:
         return None

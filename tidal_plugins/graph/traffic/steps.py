@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidal_plugins.actions.action import Action, Delete, Edit, Move, Patch, Read, Sketch, reached
+from tidal_plugins.actions.action import Action, Delete, Edit, Move, OutlinedEdit, Patch, Read, reached
 from tidal_plugins.actions.calls import actions, shell_command
 from tidal_plugins.actions.files.content import Content
 from tidal_plugins.actions.files.replay import Followed, Replay
@@ -199,7 +199,7 @@ def _texts(did: Collection[Action]) -> Iterator[tuple[str, str]]:
             yield action.old, action.new
         elif isinstance(action, Patch):
             yield from (("\n".join(hunk.old), "\n".join(hunk.new)) for hunk in action.hunks)
-        elif isinstance(action, Sketch):
+        elif isinstance(action, OutlinedEdit):
             yield "", action.text
 
 

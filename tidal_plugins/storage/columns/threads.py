@@ -50,9 +50,9 @@ class ThreadOrder:
         held = self._brought(arrays)
         rows = rows[arrays.thread[rows] >= 0]
         mixed = np.isin(arrays.thread[rows], arrays.thread[held.rows :])
-        found, left = _beside(arrays, held, rows[~mixed], reach, passes)
+        found, left = _adjacent(arrays, held, rows[~mixed], reach, passes)
         slow = [*left.tolist(), *rows[mixed].tolist()]
-        parts = [found, *(_around(arrays, held, row, reach, passes) for row in slow)]
+        parts = [found, *(_adjacent_to(arrays, held, row, reach, passes) for row in slow)]
         return Near(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _brought(self, arrays: Arrays) -> _Sorted:
@@ -68,7 +68,7 @@ class ThreadOrder:
         return held
 
 
-def _beside(
+def _adjacent(
     arrays: Arrays, held: _Sorted, rows: NDArray[np.int64], reach: int, passes: Passes
 ) -> tuple[Near, NDArray[np.int64]]:
     """Return what stands beside entries whose threads are all sorted, and the rows for which more must be looked at,
@@ -91,7 +91,7 @@ def _beside(
     return Near(np.broadcast_to(own, kept.shape)[kept], other[kept], places[kept]), rows[~fit]
 
 
-def _around(arrays: Arrays, held: _Sorted, row: int, reach: int, passes: Passes) -> Near:
+def _adjacent_to(arrays: Arrays, held: _Sorted, row: int, reach: int, passes: Passes) -> Near:
     """Return what stands beside one entry, among all of its thread."""
     import numpy as np
 

@@ -8,11 +8,12 @@ a reader is told when the file is open for writing already.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 
 from tidal_plugins.errors import Busy
@@ -21,6 +22,12 @@ _WRITING, _READING = "writing", "reading"
 
 LOOK_AGAIN = 0.005
 """Seconds after which a thread that waits looks whether those inside are still there: less than an opening takes."""
+
+GIVE_WAY = 0.25
+"""Seconds for which a newcomer lets those go first who wait for another purpose. Otherwise threads that read without a
+pause would keep one that is to write out. They go in after it: those inside may wait for them."""
+
+_NUMBERS = itertools.count()
 
 
 class FileLocks:
@@ -62,12 +69,12 @@ class FileLocks:
     def forked(self) -> None:
         """Start anew in a child process, where no lock is held."""
         self._lock = threading.Lock()
-        self._inside: dict[str, weakref.WeakSet[_Place]] = {}
+        self._places: dict[str, weakref.WeakSet[_Place]] = {}
 
     @contextmanager
     def _held(self, file: str, purpose: str, timeout: float) -> Iterator[None]:
         place = _Place(purpose)
-        end = time.monotonic() + timeout
+        end = place.since + timeout
         try:
             while not self._enter(file, place):
                 if time.monotonic() >= end:
@@ -76,23 +83,41 @@ class FileLocks:
             yield
         finally:
             with self._lock:
-                self._inside.get(file, set()).discard(place)
+                self._places.get(file, set()).discard(place)
 
     def _enter(self, file: str, place: _Place) -> bool:
-        """Let ``place`` in, and return ``True``, if nobody is inside for another purpose."""
+        """Let ``place`` in, and return ``True``, if nobody is inside for another purpose, nor is to go first."""
         with self._lock:
-            inside = self._inside.setdefault(file, weakref.WeakSet())
-            if any(one.purpose != place.purpose for one in inside):
+            places = self._places.setdefault(file, weakref.WeakSet())
+            places.add(place)
+            if any(one.inside for one in places if one.purpose != place.purpose):
                 return False
-            inside.add(place)
+            if place.gives_way(places):
+                return False
+            place.inside = True
             return True
 
 
 class _Place:
-    """One holder inside, while its code runs: an exception between two lines takes its place along."""
+    """One holder inside or waiting, while its code runs: an exception between two lines takes its place along."""
 
     def __init__(self, purpose: str) -> None:
         self.purpose = purpose
+        self.inside = False
+        self.since = time.monotonic()
+        self._number = next(_NUMBERS)
+        self._thread = threading.get_ident()
+
+    def gives_way(self, places: Iterable[_Place]) -> bool:
+        """Return whether one that waits for another purpose was here first.
+
+        A thread that is inside already does not wait for one that waits for it, and nobody gives way for long.
+        """
+        if time.monotonic() >= self.since + GIVE_WAY or any(
+            one.inside and one._thread == self._thread for one in places
+        ):
+            return False
+        return any(one.purpose != self.purpose and one._number < self._number for one in places)
 
 
 FILE_LOCKS = FileLocks()

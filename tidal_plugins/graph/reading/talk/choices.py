@@ -68,7 +68,7 @@ FORMS = (
         "thing", "plan"),
     # what people work on and mean to do
     form("plans", _ONE,
-        rf"{IS}\s+{ADV}(?:focus(?:s)?(?:ed|ing)|concentrating|working)\s+on\s+(?=\w+ing\b|(?:the"
+        rf"(?:{IS}|{HAVE}been)\s+{ADV}(?:focus(?:s)?(?:ed|ing)|concentrating|working)\s+on\s+(?=\w+ing\b|(?:the"
         rf"|an?|my|our|her|his)\s)",
         "matter", "plan"),
     form("plans", NONE, r"(?:it['’]s\s+)?time\s+to\s+(?!(?:be|say|time)\b)(?:go\s+)?", "deed", "plan"),

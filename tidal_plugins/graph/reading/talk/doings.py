@@ -75,7 +75,7 @@ FORMS = (
     form("plays", PEOPLE,
         rf"(?:\s+{USED}{NOT}{ADV}plays?|(?:{IS}|{HAVE}been)\s+{ADV}(?:playing|getting\s+into)|{HAVING}{ADV}"
         r"(?:started\s+(?:playing|learning)|played|taken\s+up|took\s+up))\s+(?!with\b|for\b|an?\s+(?:\w+\s+)?"
-        r"(?:role|part|hobby)\b|along\b|around\b)", "thing", "activity"),
+        r"(?:role|part|hobby|team)\b|along\b|around\b)", "thing", "activity"),
     form("plays", PEOPLE,
         r"\s+(?P<ended>used\s+to)\s+(?=(?:go\s+(?:\w+\s+)?\w+ing|ride|dance|swim|run|ski|surf|paint|draw|sing)\b)",
         "matter", "activity"),
@@ -126,7 +126,7 @@ FORMS = (
     form("plans", NONE, r"(?:can\s+you\s+|please\s+)?remind\s+me\s+to\s+", "deed", "plan"),
     form("wants", PEOPLE,
         rf"(?:\s+{NOT}{ADV}(?:(?:wants?|hopes?|wish|wishes|aims?|dreams?)\s+to|dreams?\s+of)|(?:['’]d|\s+would)\s+{ADV}"
-        rf"(?:love|like)\s+to|{IS}\s+{ADV}(?:hoping\s+to|looking\s+forward\s+to|dying\s+to|trying\s+to)|(?:\s+can['’]?t|\s+cannot)\s+wait\s+to)\s+(?!thank\b|hear(?:ing)?\b|know\b|say\b"
+        rf"(?:love|like)\s+to|(?:{IS}|{HAVE}been)\s+{ADV}(?:hoping\s+to|looking\s+forward\s+to|dying\s+to|trying\s+to)|(?:\s+can['’]?t|\s+cannot)\s+wait\s+to)\s+(?!thank\b|hear(?:ing)?\b|know\b|say\b"
         r"|tell\b|see\s+(?:your|what|how|you)\b)", "deed", "plan"),
     form("wants", NONE,
         r"(?:can['’]?t\s+wait\s+to|hoping\s+to|looking\s+forward\s+to|hope\s+to)\s+(?!hear(?:ing)?\b|know\b"

@@ -10,6 +10,10 @@ from tidal_plugins.patterns import lazy_re
 BREAK = lazy_re(
     r"\A|(?<=[;:(–—])\s*|,\s+|\s-+\s|[.!]\s+|\s(?:and|but|so|because|since|cause|though|although|while|then|plus"
     r"|where)\s+|"
+    r"\b(?:glad|happy|great|good|sorry|nice|wonderful|awesome|fantastic|thrilled|stoked)\s+"
+    r"(?:to\s+(?:hear|know|see)\s+(?:that\s+)?|that\s+)?(?=(?:you|your|i|we|he|she|my|our)(?:['’]|\s))|"
+    r"\b(?:let\s+you\s+know|tell\s+you|told\s+you|mention|forgot\s+to\s+(?:say|mention)|news\s+is|thing\s+is)\s+"
+    r"(?:that\s+)?(?=(?:i|we|my|our)(?:['’]|\s))|"
     r"\bthat['’]s\s+why\s+|\s(?:now|so)\s+that\s+|\btell\s+(?:mum|mom|dad|him|her|them|(?-i:[A-Z]\w+))\s+(?:that\s+)?",
     re.IGNORECASE,
 )
@@ -40,10 +44,18 @@ PLAYED = lazy_re(
     r"(?:\A|[.!?\n])[\s\"“*]{0,4}+"
     r"(?:(?:now,? |please,? |no,? |hi,? |i want you to |you will |you are going to |let['’]s )?"
     r"(?:act|pretend|imagine|role-?play|simulate)\b|"
-    r"you(?:['’]re| are) (?:an?|the)\b|(?:would|could|can) you (?:please )?(?:act|pretend))",
+    r"you(?:['’]re| are) (?:an?|the)\b|(?:would|could|can) you (?:please )?(?:act|pretend))|\bscenario\s+\d",
     re.IGNORECASE,
 )
 """Requests to play a role: what they say is of nobody."""
+DRAFTED = lazy_re(
+    r"\A\W*(?:please\s+|kindly\s+|(?:can|could|would|will)\s+you\s+(?:please\s+)?|now\s+|i\s+want\s+you\s+to\s+){0,2}"
+    r"(?:expand|rewrite|re-write|rephrase|paraphrase|summari[sz]e|translate|proofread|polish|improve|reword|shorten|edit)\s+"
+    r"[^.!?\n]{0,60}?\b(?:this|these|following|content|texts?|paragraphs?|article|e-?mail|essay|post|story|letter|abstract"
+    r"|sentences?|above|below|code|message|paper|copy)\b",
+    re.IGNORECASE,
+)
+"""Requests to work on a text, which follows and says nothing of whoever asks."""
 _ASIDE = lazy_re(
     r"\s[-–—]+\s|[;:]\s|,\s+(?=(?:what|how|who|where|when|why|do|did|are|is|have|any|right|huh|eh)\b)", re.IGNORECASE
 )

@@ -27,7 +27,7 @@ NOT_OWNED = lazy_re(
     r"victory|win|season|career|offer|promotion|raise|lesson|lessons|class|course|shift|laugh|cry|nap|sleep|shower|"
     r"breakfast|lunch|dinner|drink|beer|coffee|tea|meal|snack|baby|crush|bond|connection|friendship|relationship|"
     r"situation|option|options|reminder|shot|glimpse|task|list|couple|number|variety|range|ton|tons|lots|bunch|few"
-    r"|part|side|end)$",
+    r"|part|side|end|hug|kiss|smile|lift|discount|refund|warning|boost|push|headache|second|minute|sec|here|there|move|decision|jump|switch|effort|leap|support\s+system|friends|people|folks|team|family|R&R|knack|sweat|tips|recommendations?|suggestions?|hint|heads-?up|go-ahead|shout)$",
     re.IGNORECASE,
 )
 """Nouns that are had or got, but not owned."""
@@ -42,12 +42,14 @@ NO_SPOT = lazy_re(
 )
 """Nouns after «in the» and «on the» that are no places."""
 INTENT = lazy_re(
-    r"(?:be|have|say|admit|know|see|think|feel|agree|thank|let\s+you|tell\s+you|ask\s+(?:you|if|whether|about|a"
+    r"(?:let\s+(?:them|him|her|people|everyone)\s+(?:know|down)|give\s+(?:it|that|this)\s+a\s+\w+|play\s+it\s+by\s+ear"
+    r"|worry|take\s+(?:a\s+look|your|it|that)|(?:chat|talk|speak)\s+soon|wait\b|get\s+moving|(?:get\s+)?(?:stuck|straight)\s+into\s+(?:it|this)|get\s+on\s+(?:it|this)"
+    r"|get\s+started\s+with\s+(?:it|this|that)|be|have|say|admit|know|see|think|feel|agree|thank|let\s+you|tell\s+you|ask\s+(?:you|if|whether|about|a"
     r"\s+question)|mention|hear|understand|remember|"
     r"believe|love|like|hate|stop|keep|stay|stick\s+together|never|always|not|do\s+(?:it|that|this|so|the"
     r"\s+same)|try\s+(?:it|that)"
     r"|make\s+sure|ensure|forget|(?:show|let|hit|tell|give)\s+(?:you|ya|u|y[’']all)\b|"
-    r"get\s+(?:it|there|this|that(?!\s+\w+ed\b))|go\s+(?:now|ahead|for\s+it)|come\s+true|help\s+(?:you|out)"
+    r"get\s+(?:it|there|this(?!\s+\w+\s+\w+ed\b)|that(?!\s+\w+ed\b))|go\s+(?:now|ahead|for\s+it)|come\s+true|help\s+(?:you|out)"
     r"|check\s+(?:it|that"
     r"|them)|work\s+on\s+it)\b",
     re.IGNORECASE,

@@ -38,9 +38,11 @@ _VERB_THAT = lazy_re(
 _TASTE = lazy_re(
     rf"{_CLAUSE.pattern}|\s(?:and|or|nor|than|instead|of\s+course|to\s+(?:help|keep|get|make))\b", re.IGNORECASE
 )
+_LONG = r"(?:an?|one|two|three|four|five|six|\d+|(?:a\s+)?few|several)\s+(?:minute|hour|day|week|month|year)s?"
 _AFTER = lazy_re(
     rf"\s(?:for|to|in|on|at|with|from|by|via|inside|about|during|into|now|then|too|yesterday|today|already|instead|"
-    rf"before|after|over|last|this|next|recently|tonight|tomorrow|online|around|again|as|there|here|right|ready|handy|{WEEKDAY})\b",
+    rf"before|after|over|last|this|next|recently|tonight|tomorrow|online|around|again|as|there|here|right|ready|handy|{WEEKDAY}"
+    rf"|{_LONG}\s+(?:ago|back))\b",
     re.IGNORECASE,
 )
 _SHOWN = lazy_re(r"(?:this|these)\s+(?=\w)", re.IGNORECASE)
@@ -58,7 +60,7 @@ _CUT = frozenset("and or but to of with for in on at by from a an the my our you
 _WHEN = lazy_re(
     r"\s(?:last|next|yesterday|today|tonight|tomorrow|recently|during|(?:a\s+)?(?:few|two|three"
     rf"|couple)\b[^.,]{{0,12}}\bago|"
-    rf"and|but|on\s+{WEEKDAY}|this\s+(?:morning|week|weekend|year|month)|to\s+(?:see|get|help|celebrate|support))\b"
+    rf"and|but|once|twice|every|each|with\s+(?:my|our|some)|on\s+{WEEKDAY}|this\s+(?:morning|week|weekend|year|month)|to\s+(?:see|get|help|celebrate|support))\b"
     r"|\s-+\s",
     re.IGNORECASE,
 )
@@ -84,7 +86,7 @@ _MEDICINE = lazy_re(
     re.IGNORECASE,
 )
 _CAPITAL = lazy_re(
-    r"(?:the\s+)?(?P<place>(?-i:[^\W\d_a-z])[\w’'-]*[^\W_](?:[ ](?:de|del|la|do|of|am|and the|\d[\w-]*|"
+    r"(?:the\s+)?(?P<place>(?-i:[^\W\d_a-z])[\w’'-]*[^\W_](?:[ ](?:(?:de|del|la|do|of|am|and the)(?=\s)|\d[\w-]*|"
     r"(?-i:[^\W\d_a-z])[\w’'-]*[^\W_]))*)",
     re.IGNORECASE,
 )

@@ -10,9 +10,20 @@ from tidal_plugins.english.hypotheses import is_imagined, is_rumoured, leaves_sc
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reading.arguments import Sentence, sentence_at
 from tidal_plugins.graph.reading.clauses import HUSH, MASK
-from tidal_plugins.graph.reading.talk import choices, doings, people, things
+from tidal_plugins.graph.reading.talk import choices, doings, happenings, people, things
+from tidal_plugins.graph.reading.talk.elided import with_speaker
 from tidal_plugins.graph.reading.talk.forms import ADV, Form, Phrase
-from tidal_plugins.graph.reading.talk.gating import AFTERWARDS, BREAK, CONDITION, JOKE, LEADS, PLAYED, SINCE, stated
+from tidal_plugins.graph.reading.talk.gating import (
+    AFTERWARDS,
+    BREAK,
+    CONDITION,
+    DRAFTED,
+    JOKE,
+    LEADS,
+    PLAYED,
+    SINCE,
+    stated,
+)
 from tidal_plugins.graph.reading.talk.persons import Persons
 from tidal_plugins.graph.reading.talk.phrases import objects
 from tidal_plugins.graph.reading.talk.subjects import Subject, subject_at
@@ -29,8 +40,14 @@ answers of an assistant, more than half stood in texts that it had written for s
 SHORTEST = 6
 """Characters of the shortest statement."""
 
-_FORMS: tuple[Form, ...] = (*people.FORMS, *things.FORMS, *doings.FORMS, *choices.FORMS)
-_PHRASES: tuple[Phrase, ...] = (*people.PHRASES, *things.PHRASES, *doings.PHRASES, *choices.PHRASES)
+_FORMS: tuple[Form, ...] = (*people.FORMS, *things.FORMS, *doings.FORMS, *choices.FORMS, *happenings.FORMS)
+_PHRASES: tuple[Phrase, ...] = (
+    *people.PHRASES,
+    *things.PHRASES,
+    *doings.PHRASES,
+    *choices.PHRASES,
+    *happenings.PHRASES,
+)
 _BY_KIND = {
     kind: tuple(form for form in _FORMS if kind in form.subjects)
     for kind in frozenset[str]().union(*(form.subjects for form in _FORMS))
@@ -51,11 +68,15 @@ _ANOTHER = lazy_re(
     re.IGNORECASE,
 )
 """Words between a subject and a verb after «and» that may have another subject, or tell of what only may be."""
+_JOINS = lazy_re(r"\b(?:and|but|then)\b", re.IGNORECASE)
+_DID = lazy_re(r"(?:\w{2,}ed|went|had|got|took|made|met|saw|bought|found|won|ran|wrote|gave|came)\s", re.IGNORECASE)
+"""Verbs after a comma that go on with the subject before: «we hiked, roasted chestnuts and swam»."""
 _QUOTES = tuple("\"'“‘«")
 _LEAD = lazy_re(r"\s*(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 _SERVICE = lazy_re(r"[a-z]\w*(?:-[a-z0-9]+)+")
 _POINTS = lazy_re(
-    r"\b(?:it|that|them|this one|those)\Z|\A(?:they|these|this|he|she|(?:this|these)\s\w+)\Z", re.IGNORECASE
+    r"\b(?:it|that|them|this one|those)\Z|\A(?:they|these|this|he|she|him|her|us|you|(?:this|these)\s\w+)\Z",
+    re.IGNORECASE,
 )
 """A phrase whose meaning another sentence has."""
 _STARS = lazy_re(r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)")
@@ -64,7 +85,7 @@ _TYPES = {"has_pet": "pet", "has_condition": "condition", "kin": "person"}
 
 def told(text: str, names: list[Mention]) -> Iterator[Assertion]:
     """Yield what a text tells of people and things. Questions, conditions, jokes and played roles tell nothing."""
-    if len(text) > LONGEST_TURN or PLAYED.search(text):
+    if len(text) > LONGEST_TURN or PLAYED.search(text) or DRAFTED.match(text):
         return
     persons, imagined = Persons(text), False
     found: list[list[Assertion]] = []
@@ -112,24 +133,46 @@ def _read(sentence: Sentence, persons: Persons) -> Iterator[Assertion]:
 
 
 def _clauses(sentence: Sentence, persons: Persons) -> Iterator[Assertion]:
-    masked, starts = sentence.masked, dict[int, bool]()
-    for match in BREAK.finditer(masked):
-        starts[_after_leads(masked, match.end())] = match[0].strip(" ,").lower() == "and"
+    masked = sentence.masked
     before: Subject | None = None
+    starts = _starts(masked)
+    first = min(starts, default=0)
     for start, joined in starts.items():
         if CONDITION.search(masked, 0, start):
             continue
         nobody, subject = Subject("none", ((start, start),), start), subject_at(masked, start)
         subjects = dict.fromkeys((subject, nobody))
-        goes_on = joined and before and subject.kind == "none" and masked[start - 1] == " "
-        if before and goes_on and not _ANOTHER.search(masked, before.end, start):
+        if before and joined and subject.kind == "none" and not _ANOTHER.search(masked, before.end, start):
             subjects[replace(before, end=start - 1)] = None  # «I moved out and joined a band»
+        elided = (
+            with_speaker(sentence, start, first=start == first) if before is None and subject.kind == "none" else None
+        )
         before = subject if subject.kind != "none" else before
         for who in subjects:
-            for form in _BY_KIND.get(who.kind, ()):
-                verb = form.verb.match(masked, who.end)
-                if verb and not (who.kind in _ONE and len(who.spans) == 1 and _BARE.match(masked, who.end)):
-                    yield from _said(sentence, persons, who, form, verb)
+            yield from _formed(sentence, persons, who)
+        if elided:
+            rest, verb = elided
+            yield from _formed(rest, persons, Subject("me", ((verb, verb),), 0))
+
+
+def _starts(masked: str) -> dict[int, bool]:
+    """Return where clauses begin, and whether each may go on with the subject of the one before."""
+    starts = dict[int, bool]()
+    for match in BREAK.finditer(masked):
+        start = _after_leads(masked, match.end())
+        between = masked[match.start() : start]
+        joins = bool(_JOINS.search(between) or ("," in between and _DID.match(masked, start)))
+        starts[start] = joins and between.endswith(" ")
+    return starts
+
+
+def _formed(sentence: Sentence, persons: Persons, who: Subject) -> Iterator[Assertion]:
+    """Yield what each form tells that fits a subject and the words after it."""
+    masked = sentence.masked
+    for form in _BY_KIND.get(who.kind, ()):
+        verb = form.verb.match(masked, who.end)
+        if verb and not (who.kind in _ONE and len(who.spans) == 1 and _BARE.match(masked, who.end)):
+            yield from _said(sentence, persons, who, form, verb)
 
 
 def _after_leads(masked: str, start: int) -> int:

@@ -17,7 +17,7 @@ _VERB = (
     r"looks?|looked|seems?|sounds?|comes|must|broke|crashed|fell|closed|shut|packed|fail(?:s|ed)|stopped|came"
     r"|comes|hangs?|sits?|stays?|stands?|sleeps?|plays?|"
     r"wants?|hates?|prefers?|depends?|sends?|reads|talks|gives?|arrives?|arrived|leaves?|begins?|hurts?|aches?"
-    r"|expired)\b)"
+    r"|expired|gave|bought|turned|made|told|can|would|enjoys?|takes|studies|started|joined|visited)\b)"
 )
 _WORD = r"[^\W\d_][\w'’-]*"
 _NO_CLAUSE = (
@@ -25,7 +25,8 @@ _NO_CLAUSE = (
     r"|or|what|when|if|is|are|was)\b)"
 )
 _START = lazy_re(
-    rf"(?:(?P<me>i)(?=['’\s])|(?P<us>we)(?=['’\s])|(?P<you>you)(?=['’\s])|(?P<third>he|she)(?=['’\s])"
+    rf"(?:(?P<me>i)(?=['’\s])|(?P<us>we|(?:my|our)(?:\s+{_WORD}){{1,3}}?\s+and\s+i)(?=['’\s])|(?P<you>you)(?=['’\s])|(?P<third>he|she)(?=['’\s])"
+    r"|(?P<others>they|someone|somebody)(?=['’\s])"
     rf"|(?P<kin>(?:my|our|your|his|her)\s+{OF}{KIND}|(?:mum|mom|dad|grandma|grandpa|gran|nan)(?=\s))(?:,?\s+"
     rf"(?P<called>{NAME}))?,?{_VERB}"
     rf"|(?P<thing>(?:the|my|our|your|his|her|this|that|{NAME}['’]s)\s+{_WORD}(?:"
@@ -35,6 +36,9 @@ _START = lazy_re(
     rf"|(?P<code>(?:(?:the|our|my)\s+)?{MASK}+)(?=['’]s\s|\s)|(?P<service>[a-z]\w*(?:-[a-z0-9]+)+){_VERB})",
     re.IGNORECASE,
 )
+ANYBODY = frozenset(("others",))
+"""The kind of those whom only the talk before names, and who may still give the speaker something."""
+_KINDS = ("me", "us", "you", "third", "others", "kin", "thing", "name", "code", "service")
 MINE = frozenset(("me", "us"))
 """Kinds of subjects that are the speaker, alone or with others."""
 PEOPLE = frozenset(("me", "us", "you", "third", "kin", "name"))
@@ -62,7 +66,11 @@ def subject_at(masked: str, start: int) -> Subject:
     match = _START.match(masked, start)
     if match is None:
         return Subject("none", ((start, start),), start)
-    kind = next(kind for kind in ("me", "us", "you", "third", "kin", "thing", "name", "code", "service") if match[kind])
+    kind = next(kind for kind in _KINDS if match[kind])
+    if kind == "name" and match["and"] and match[kind].endswith("ing"):
+        return Subject("none", ((start, start),), start)  # «Combining work and play is a great idea»
     named = match.span("called") if kind == "kin" and match["called"] else match.span(kind)
+    if kind == "us" and " " in match[kind]:
+        named = (match.end(kind) - 1, match.end(kind))  # «my wife and I»: the speaker is one of them
     also = (match.span("and"),) if kind == "name" and match["and"] else ()
     return Subject(kind, (named, *also), match.end())

@@ -48,7 +48,7 @@ _NO_FRAGMENT = (
 """Words of a clause with a verb, which names no thing that is due."""
 _MOVE = (
     r"(?:moved|moves|is\s+moved|was\s+moved|got\s+moved|has\s+moved|been\s+moved|postponed|pushed|rescheduled"
-    r"|shifted|goes|went)"
+    r"|shifted|goes|went|(?:is|are)\s+(?:moving|shifting|switching))"
 )
 _IN = r"(?:in|on|at|under|behind|inside|next\s+to|beside|above|below)"
 _MADE = (
@@ -106,9 +106,11 @@ FORMS = (
         rf"(?:{IS}\s+{ADV}(?:feeling\s+)?|\s+(?:feel|felt)\s+{ADV})(?P<o>(?:exhausted|knackered|shattered"
         r"|worn\s+out|lonely|sick(?!\s+(?:of|and))"
         r"|ill|unwell|fed\s+up|injured|pregnant|retired|engaged|divorced|unemployed|burned\s+out|homesick"
-        r"|depressed|overwhelmed|upset)(?:\s+and\s+\w+(?:\s+up)?)?)\b", "", "status"),
+        r"|depressed|overwhelmed|upset|frustrated|anxious|heartbroken|devastated|shaken|swamped"
+        r"|under\s+(?:a\s+lot\s+of\s+)?(?:stress|pressure)|on\s+the\s+mend|(?:un|de)motivated|recovering)"
+        r"(?:\s+and\s+\w+(?:\s+up)?)?)\b", "", "status"),
     form("has_status", NONE,
-        r"(?P<s>(?:the\s+|my\s+|our\s+)?(?:(?!(?:and|as|marked|was|is|been|be|not|just|already|have|has|had|it|that"
+        r"(?P<s>(?:the\s+|my\s+|our\s+)?(?:(?!(?:and|as|keep|kept|me|you|marked|was|is|been|be|not|just|already|have|has|had|it|that"
         r"|this|i|we|get|got|well|all|also|then|were|are|being|to)\b)[\w-]+\s+){1,2}?)(?P<o>deleted|posted"
         r"|cancelled|ordered|booked|paid|signed|fixed"
         r"|installed|merged|deployed|handed\s+in|delivered|shipped)(?=\s+(?:on|in|at|last|yesterday|today|already"

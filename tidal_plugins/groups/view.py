@@ -235,7 +235,8 @@ class View:
     def stats(self) -> Stats:
         """Return figures to watch: entries, turns that wait, sizes of the file, bytes to scrub, slow questions.
 
-        They hold no text of a memory. Raises ``Closed``, and ``QueryTimeout``.
+        They hold no text of a memory. Tiers are counted in the columns that recall reads, which the first call loads if
+        no recall has. Raises ``Closed``, and ``QueryTimeout``.
         """
         from tidal_plugins.groups.stats import stats
 

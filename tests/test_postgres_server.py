@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres_server import Databases, needs_programs
+from tests.postgres_server import needs_programs
 from tests.waiting import eventually
+from tools.databases import Databases
 from tools.postgres import Server, running
 
 ROOT = Path(__file__).parent.parent

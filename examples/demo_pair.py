@@ -37,7 +37,8 @@ class Process:
         """Return what surfaced for the agent before its model, and its answer."""
         assert self._process.stdin
         print(json.dumps(question), file=self._process.stdin, flush=True)
-        return self._answer()
+        answer: dict[str, Any] = self._answer()
+        return answer
 
     def end(self) -> None:
         self._process.communicate()

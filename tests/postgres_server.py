@@ -39,7 +39,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databases]:
 
 @pytest.fixture
 def postgres_url(postgres: Databases) -> Iterator[str]:
-    """Yield the URL of a new, empty database with pgvector."""
+    """Yield the URL of a new, empty database."""
     url = postgres.new()
     yield url
     postgres.drop(url)
@@ -51,7 +51,6 @@ def own_postgres() -> Iterator[Server]:
     pytest.importorskip("psycopg", reason="PostgreSQL needs: pip install 'tidal-plugins[postgres]'")
     needs_programs()
     with running(durable=True) as server:
-        Databases(server.url()).execute('CREATE EXTENSION IF NOT EXISTS "vector"')
         yield server
 
 

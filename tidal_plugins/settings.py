@@ -47,7 +47,7 @@ class StorageSettings(Group):
     column_cache_mb: int = Field(256, ge=0)
     """What searches hold in memory, in MiB, for all scopes together: the scopes used last, or one scope alone."""
     read_url: SecretStr | None = None
-    """URL of a read replica of a memory on PostgreSQL, which answers recalls as soon as it has what this process wrote."""
+    """URL of a read replica of a memory on PostgreSQL. It answers recalls as soon as it has what this process wrote."""
 
 
 class IngestionSettings(Group):

@@ -29,12 +29,9 @@ class Databases:
         return urlunsplit((parts.scheme, place, f"/{database}", parts.query, ""))
 
     def new(self, prepare: Callable[[str], object] | None = None) -> str:
-        """Return the URL of a new database with pgvector, a copy of one that ``prepare`` was called with, if given."""
+        """Return the URL of a new database, a copy of one that ``prepare`` was called with, if given."""
         template = self._template(prepare) if prepare else None
-        name = self._create(template)
-        if template is None:
-            self.execute('CREATE EXTENSION IF NOT EXISTS "vector"', database=name)
-        return self.named(name)
+        return self.named(self._create(template))
 
     def drop(self, url: str) -> None:
         """Remove a database, and end what is connected to it."""
@@ -70,7 +67,6 @@ class Databases:
         key = f"{prepare.__module__}.{prepare.__qualname__}"
         if key not in self._templates:
             name = self._create(None)
-            self.execute('CREATE EXTENSION IF NOT EXISTS "vector"', database=name)
             prepare(self.named(name))
             self._templates[key] = name
         return self._templates[key]

@@ -110,6 +110,6 @@ def test_a_replica_is_named_by_a_url_of_postgresql(postgres_url: str) -> None:
 
 def _replayed(primary: Server, replica: Server) -> bool:
     """Return whether the replica has all that the primary has written by now."""
-    [(written,)] = Databases(primary.url()).execute("SELECT pg_current_wal_insert_lsn()::text")
+    [(written,)] = Databases(primary.url()).execute("SELECT pg_current_wal_flush_lsn()::text")
     sql = f"SELECT pg_last_wal_replay_lsn() >= '{written}'::pg_lsn"
     return eventually(lambda: Databases(replica.url()).execute(sql) == [(True,)])

@@ -26,7 +26,12 @@ SCHEMES = ("postgresql://", "postgres://")
 RETRY_SECONDS = 10.0
 """Seconds for which a replica that cannot be read is left alone."""
 
-_WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
+_WRITTEN = """
+    SELECT pg_wal_lsn_diff(
+        CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
+            ELSE pg_current_wal_flush_lsn() END,
+        '0/0')::bigint
+"""
 _REPLAYED = """
     SELECT pg_wal_lsn_diff(
         CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_lsn() END,
@@ -130,16 +135,16 @@ class Positions:
     def __init__(self, primary: PostgresStorage, replica: PostgresStorage) -> None:
         self.replica = replica
         self._theirs, self._ours = replica._db, primary._db
-        self._commits, self._written, self._replayed = -1, 0, -1
+        self._asked_after, self._written, self._replayed = object(), 0, -1
         self._one = threading.Lock()
 
     def caught_up(self) -> bool:
         """Return whether the replica has all that this process wrote. Raises ``StorageError``."""
         with self._one:
-            commits = self._ours.commits  # read first: a commit that follows is asked about the next time
-            if commits != self._commits:
+            write = self._ours.last_write  # taken first: a write that follows is asked about the next time
+            if write is not self._asked_after:
                 self._written = _position(self._ours, _WRITTEN)
-                self._commits = commits
+                self._asked_after = write
             if self._replayed < self._written:
                 self._replayed = _position(self._theirs, _REPLAYED)
             return self._replayed >= self._written

@@ -48,12 +48,11 @@ def test_a_process_reads_what_it_wrote_though_the_replica_is_behind(
     memory.remember("The anchor is heavy.")
     assert eventually(lambda: found(memory, "anchor") == ["The anchor is heavy."])
     with opened(own_postgres.url()) as other:
-        assert eventually(lambda: memory.recall("anchor"))
         assert _replayed(own_postgres, replica)
         found(memory, "anchor")
         follower.execute("SELECT pg_wal_replay_pause()")
         other.remember("The mast is spruce.")
-        assert found(other, "mast") == ["The mast is spruce."]
+        assert "The mast is spruce." in found(other, "mast")
         assert "The mast is spruce." not in found(memory, "mast"), "the replica answers, and it has nothing of it yet"
         memory.remember("The sail is red.")
         assert "The sail is red." in found(memory, "sail"), "the primary answers, since the replica is behind"

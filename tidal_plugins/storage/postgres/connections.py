@@ -83,6 +83,8 @@ class Connections:
         self.path, self.read_only = shown_url(url), read_only
         self._closed, self.slow, self.timeouts, self.statements = False, 0, 0, 0
         self._local = threading.local()
+        self.last_write = object()
+        """Another object after each transaction of this process, whether or not it changed anything."""
 
         def connect() -> psycopg.Connection[Any]:
             return connected(url, self.path, durable=durable, busy_timeout=busy_timeout, read_only=read_only)
@@ -222,6 +224,8 @@ class Connections:
             self._end(work)
         finally:
             self._local.work = None
+            if work.writes:
+                self.last_write = object()
             connection, work.connection = work.connection, None
             if connection is not None:
                 self._give_back(connection)

@@ -150,6 +150,19 @@ class Connections:
         """Run statements in one round trip. Return how many rows the last one touched."""
         return self._execute(scope, statements).rowcount if statements else 0
 
+    def lock(self, scope: Scope) -> None:
+        """Let nobody else write to a scope before the transaction ends. Its row is added if there is none yet."""
+        work = self.current
+        if not work.writes or scope in work.locked:
+            return
+        path = self._send(work, scope, [(_LOCK, [number_of(scope)])]).fetchone()
+        if path is None:
+            add = (_ADD, [number_of(scope), path_of(scope)])
+            path = self._send(work, scope, [add, (_LOCK, [number_of(scope)])]).fetchone()
+        if path is None or path[0] != path_of(scope):
+            raise StorageError("two scopes have the same number, which happens once in 2^63: name this one differently")
+        work.locked.add(scope)
+
     def kept(self, scope: Scope | str, sql: str, *parameters: Any) -> list[Any]:
         """Return the rows of a query, which are kept as long as the snapshot. They are few and small."""
         work = self.current
@@ -260,19 +273,9 @@ class Connections:
         work = self.current
         if work.failed:
             raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
-        if isinstance(scope, tuple) and work.writes and scope not in work.locked:
-            self._lock(work, scope)
+        if isinstance(scope, tuple):
+            self.lock(scope)
         return self._send(work, scope, statements)
-
-    def _lock(self, work: Work, scope: Scope) -> None:
-        """Take the lock of a scope, whose row is added if there is none yet."""
-        path = self._send(work, scope, [(_LOCK, [number_of(scope)])]).fetchone()
-        if path is None:
-            add = (_ADD, [number_of(scope), path_of(scope)])
-            path = self._send(work, scope, [add, (_LOCK, [number_of(scope)])]).fetchone()
-        if path is None or path[0] != path_of(scope):
-            raise StorageError("two scopes have the same number, which happens once in 2^63: name this one differently")
-        work.locked.add(scope)
 
     def _send(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Any:
         """Run statements in one round trip, after those that the block needs before. Return the last one's cursor.

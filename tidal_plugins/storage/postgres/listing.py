@@ -14,7 +14,7 @@ _SCOPES = """
         OR EXISTS (SELECT 1 FROM tidal_links l WHERE l.scope = s.scope)
     FROM tidal_scopes s
 """
-_LAST = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM tidal_keys"
+_LAST = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM tidal_lines"
 
 
 class ListingStore(PostgresBase, Listings):

@@ -18,7 +18,7 @@ from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.rows import Row, check_storable, read_time
 from tidal_plugins.storage.values import from_json, to_json
 
-_KEYS = "SELECT nextval('tidal_keys') FROM generate_series(1, %s)"
+_KEYS = "SELECT nextval('tidal_lines') FROM generate_series(1, %s)"
 _APPEND = """
     INSERT INTO tidal_log (scope, name, seq, key, at, value, checksum)
     SELECT %s, %s, * FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], %b::bytea[])

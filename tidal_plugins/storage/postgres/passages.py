@@ -13,6 +13,7 @@ from tidal_plugins.storage.keywords import tokens
 from tidal_plugins.storage.postgres.conditions import NUMBERS
 from tidal_plugins.storage.postgres.connections import Connections, Statement
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
+from tidal_plugins.storage.postgres.state import locked_state
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,6 +111,8 @@ def indexing(
 def unindex(db: Connections, scope: Scope, entries: Sequence[int]) -> None:
     """Remove the passages of entries from all indexes."""
     number = number_of(scope)
+    db.lock(scope)
+    locked_state(db)  # a renewal must not give a new vector to a passage that goes
     [counted] = db.rows(scope, _UNINDEX, number, list(entries), number, number)
     db.current.count(scope, *(-count for count in counted))
     note_gone(db, scope, entries)

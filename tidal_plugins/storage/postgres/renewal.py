@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 _STATE = "SELECT generation, new_dimensions FROM tidal_state FOR UPDATE"
 _TOTALS = "SELECT sum(renewed)::bigint, sum(vectors)::bigint FROM tidal_corpus"
-_SCOPES = f"SELECT passage, scope FROM tidal_vectors WHERE generation = %s AND passage = {NUMBERS}"
+_SCOPES = f"""
+    SELECT v.passage, v.scope, EXISTS (
+        SELECT 1 FROM tidal_vectors n WHERE n.scope = v.scope AND n.generation = %s AND n.passage = v.passage
+    ) FROM tidal_vectors v WHERE v.generation = %s AND v.passage = {NUMBERS}
+"""
 _STORE = """
     INSERT INTO tidal_vectors (scope, generation, passage, vector, checksum)
     SELECT u.scope, %s, u.passage, u.vector, u.checksum
     FROM unnest(%s::bigint[], %s::bigint[], %b::bytea[], %s::bigint[]) u (scope, passage, vector, checksum)
     ON CONFLICT (scope, generation, passage) DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum
-    RETURNING scope, xmax = 0
 """
 _MISSING = """
     SELECT p.key, s.path, e.id, p.start, p."end" FROM tidal_vectors v
@@ -63,6 +66,7 @@ def renew(db: Connections, units: Mapping[int, NDArray[np.float32]], most: int, 
     if done == total:
         if total:
             db.run(ALL, *_SWITCH)
+            db.current.kept.clear()
         return Renewal((), done, total, total)
     rows = db.rows(ALL, _MISSING, generation, generation + 1, most)
     missing = [Outdated(key, tuple(from_json(path)), *span) for key, path, *span in rows]
@@ -79,18 +83,18 @@ def _store(db: Connections, units: Mapping[int, NDArray[np.float32]], generation
     sizes = {len(unit) for unit in units.values()} | ({dimensions} if dimensions else set())
     if len(sizes) > 1:
         raise InvalidVector(f"new vectors have one size, got {', '.join(map(str, sorted(sizes)))}")
-    known: list[tuple[int, int]] = db.rows(ALL, _SCOPES, generation, list(units)) if units else []
+    known = db.rows(ALL, _SCOPES, generation + 1, generation, list(units)) if units else []
     if not known:
         return
     rows: list[tuple[Any, ...]] = []
-    for key, scope in known:
+    for key, scope, _ in known:
         vector = units[key].tobytes()
         rows.append((scope, key, vector, vector_checksum(key, scope, vector)))
-    stored = db.rows(ALL, _STORE, generation + 1, *map(list, zip(*rows, strict=True)))
-    new = Counter(scope % SHARDS for scope, inserted in stored if inserted)
+    new = Counter(scope % SHARDS for _, scope, stored in known if not stored)
     add = "UPDATE tidal_corpus SET renewed = renewed + %s WHERE shard = %s"
     size = ("UPDATE tidal_state SET new_dimensions = %s", [sizes.pop()])
-    db.run(ALL, *((add, [count, shard]) for shard, count in sorted(new.items())), size)
+    store = (_STORE, [generation + 1, *map(list, zip(*rows, strict=True))])
+    db.run(ALL, store, *((add, [count, shard]) for shard, count in sorted(new.items())), size)
 
 
 def _totals(db: Connections) -> tuple[int, int]:

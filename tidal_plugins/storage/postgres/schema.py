@@ -124,6 +124,7 @@ CREATE INDEX tidal_log_by_key ON tidal_log (scope, key, name, seq);
 
 _STORE = """
 CREATE SEQUENCE tidal_keys;
+CREATE SEQUENCE tidal_lines;                   -- the numbers of lines of logs, without others between them
 CREATE TABLE tidal_state (
     version integer NOT NULL,                   -- of the schema
     generation bigint NOT NULL DEFAULT 0,       -- of the vectors in use

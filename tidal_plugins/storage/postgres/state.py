@@ -13,13 +13,8 @@ _KEPT = "state of the vectors"
 
 def vector_size(db: Connections) -> int:
     """Return how many dimensions the vectors of the store have, 0 if there are none."""
-    work = db.current
-    if _KEPT not in work.kept:
-        _, dimensions, vectors = db.rows(ALL, _STATE)[0]
-        if work.writes:
-            return _size(db, dimensions, vectors)
-        work.kept[_KEPT] = _size(db, dimensions, vectors)
-    return int(work.kept[_KEPT])
+    _, dimensions, vectors = db.kept(ALL, _STATE)[0]
+    return _size(db, dimensions, vectors)
 
 
 def writable_size(db: Connections, size: int | None) -> int:
@@ -29,14 +24,26 @@ def writable_size(db: Connections, size: int | None) -> int:
     """
     if size is None:
         return 0
-    generation, dimensions, vectors = db.rows(ALL, f"{_STATE} FOR SHARE")[0]
+    _, dimensions, vectors = db.rows(ALL, _STATE)[0]
     if not _size(db, dimensions, vectors):
-        generation, dimensions, vectors = db.rows(ALL, f"{_STATE} FOR UPDATE")[0]
+        db.rows(ALL, "SELECT 1 FROM tidal_state FOR UPDATE")
+        generation, dimensions, vectors = db.rows(ALL, _STATE)[0]  # as it is now that nobody else changes it
         if not _size(db, dimensions, vectors):
             db.run(ALL, ("UPDATE tidal_state SET dimensions = %s", [size]))
             return int(generation)
+    generation, dimensions = locked_state(db)
     check_size(size, dimensions)
-    return int(generation)
+    return generation
+
+
+def locked_state(db: Connections) -> tuple[int, int]:
+    """Return the generation of the vectors and their size, and let no renewal change either before the transaction
+    ends."""
+    work = db.current
+    if _KEPT not in work.kept:
+        work.kept[_KEPT] = db.rows(ALL, "SELECT generation, dimensions FROM tidal_state FOR SHARE")[0]
+    found: tuple[int, int] = work.kept[_KEPT]
+    return found
 
 
 def check_size(size: int, expected: int) -> None:

@@ -100,6 +100,7 @@ class EntryStore(EntryReads, Entries):
             sizes = dict.fromkeys(len(unit) for item in prepared for unit in item.units if unit is not None)
             if len(sizes) > 1:
                 raise InvalidVector(f"all vectors have one size, got {', '.join(map(str, sizes))}")
+            self._db.lock(scope)  # always before the state of the store, so that no two writers wait for each other
             generation = writable_size(self._db, next(iter(sizes), None))
             return (self._replaced if replace else self._added)(scope, prepared, generation)
 

@@ -62,7 +62,12 @@ def open_services(
     storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
     services = _services(storage, tuning, plugs, clock, threaded=tuning.graph.background and not read_only)
     if tuning.storage.read_url is not None:
-        services = _with_replica(services)
+        try:
+            services = _with_replica(services)
+        except InvalidInput:
+            if path is not None:
+                storage.close()
+            raise
     if others:
         own = services.reader
         assert isinstance(own, Recaller)

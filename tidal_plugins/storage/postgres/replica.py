@@ -105,11 +105,19 @@ class ReplicaReads:
             try:
                 positions = self._opened()
                 if positions.caught_up():
-                    return _entered(stack, positions.replica)
+                    return self._on_replica(stack, positions.replica)
             except StorageError as error:
                 self._later = time.monotonic() + RETRY_SECONDS
                 logger.warning("the read replica is left alone for %g s: %s", RETRY_SECONDS, error)
         return _entered(stack, self._primary)
+
+    def _on_replica(self, stack: ExitStack, replica: PostgresStorage) -> Storage:
+        """Begin a snapshot of the replica with a statement, which shows whether it is there: a snapshot connects late."""
+        with ExitStack() as attempt:
+            _entered(attempt, replica)
+            replica._db.one(ALL, "SELECT 1")
+            stack.enter_context(attempt.pop_all())
+        return replica
 
     def _opened(self) -> Positions:
         """Return the positions of both servers. Raises ``InvalidInput`` if the replica holds another memory."""

@@ -6,6 +6,7 @@ It says a line for each turn that is stored, and waits for a line before it begi
 from __future__ import annotations
 
 import sys
+import time
 from itertools import count
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
@@ -34,6 +35,7 @@ def on(memory: TidalMemory, name: str) -> None:
                 break
             except (StorageError, Busy) as error:
                 print(f"! {type(error).__name__}", flush=True)
+                time.sleep(0.1)  # an agent would not ask a server that is down without end
         print(word, flush=True)
 
 

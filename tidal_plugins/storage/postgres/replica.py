@@ -112,7 +112,7 @@ class ReplicaReads:
         return _entered(stack, self._primary)
 
     def _on_replica(self, stack: ExitStack, replica: PostgresStorage) -> Storage:
-        """Begin a snapshot of the replica with a statement, which shows whether it is there: a snapshot connects late."""
+        """Begin a snapshot of the replica with a statement: only that shows whether the server is there."""
         with ExitStack() as attempt:
             _entered(attempt, replica)
             replica._db.one(ALL, "SELECT 1")

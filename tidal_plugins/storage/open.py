@@ -103,6 +103,4 @@ def _open_url(url: str, scheme: str, settings: StorageSettings, read_only: bool)
             column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
             read_only=read_only,
         )
-    raise InvalidInput(
-        f"no engine opens {scheme}://; pass a file path, {MEMORY!r}, a postgresql:// URL, or storage="
-    )
+    raise InvalidInput(f"no engine opens {scheme}://; pass a file path, {MEMORY!r}, a postgresql:// URL, or storage=")

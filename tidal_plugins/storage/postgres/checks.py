@@ -135,7 +135,7 @@ class CheckStore(PostgresBase, Checks):
             return True
 
         def summed(row: Row) -> bool:
-            return checksum(scopes.get(row[0], _NO_SCOPE), *row[2:-1]) == row[-1]
+            return bool(checksum(scopes.get(row[0], _NO_SCOPE), *row[2:-1]) == row[-1])
 
         yield from self._broken("entries", f"scope, {', '.join(COLUMNS)}", entry)
         yield from self._broken("links", f"scope, {', '.join(LINK_COLUMNS)}", link)

@@ -75,7 +75,7 @@ _POSTINGS = """
 
 @dataclass(frozen=True, slots=True)
 class ScopeSource:
-    """One scope of an open snapshot, as the origin of columns: all of it, or the entries that have any of some words."""
+    """One scope of an open snapshot, as the origin of columns: all of it, or what has any of some words."""
 
     db: Connections
     scope: Scope

@@ -77,9 +77,7 @@ SHARDS = 64
 class Connections:
     """Runs statements of a store. Each names its scope, for which alone the server then shows rows."""
 
-    def __init__(
-        self, url: str, *, durable: bool, busy_timeout: float, read_only: bool, most: int = MOST
-    ) -> None:
+    def __init__(self, url: str, *, durable: bool, busy_timeout: float, read_only: bool, most: int = MOST) -> None:
         self.path, self.read_only = shown_url(url), read_only
         self._closed, self.slow, self.timeouts, self.statements = False, 0, 0, 0
         self._local = threading.local()
@@ -306,7 +304,7 @@ class Connections:
 
     def _sent(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Any:
         connection = work.connection = work.connection or self._pool.take()
-        ahead = list[Statement]() if work.begun else [(_BEGIN[work.writes], ())]
+        ahead: list[Statement] = [] if work.begun else [(_BEGIN[work.writes], ())]
         wanted = (scope if isinstance(scope, str) else str(number_of(scope)), None if work.writes else self.limit)
         if wanted != work.settings:
             ahead.append((_SET, [wanted[0], self._left(wanted[1])]))

@@ -99,7 +99,7 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         end, reading = time.monotonic() + SCRUB_SECONDS, True
         while reading and time.monotonic() < end:
             with self._db.lent() as connection:
-                reading = bool(connection.execute(_READERS).fetchone()[0])  # type: ignore[index]
+                reading = bool(connection.execute(_READERS).fetchone()[0])
             if reading:
                 time.sleep(0.02)
         self._db.alone(f"VACUUM {', '.join(TABLES)}")

@@ -76,7 +76,9 @@ class EntryReads(PostgresBase):
     def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:
         filter_ = condition(scope, where)
         sides = ", ".join(_side(filter_.sql, *order) for order in (("<", "DESC"), (">", "ASC")))
-        sql = f"SELECT a.id, {sides} FROM tidal_entries a WHERE a.scope = %s AND a.id = {TEXTS} AND a.thread IS NOT NULL"
+        sql = (
+            f"SELECT a.id, {sides} FROM tidal_entries a WHERE a.scope = %s AND a.id = {TEXTS} AND a.thread IS NOT NULL"
+        )
         side = (*filter_.parameters, max(reach, 0))
         with self.snapshot():
             rows = self._db.rows(scope, sql, *side, *side, number_of(scope), list(ids))

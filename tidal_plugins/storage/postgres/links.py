@@ -106,5 +106,3 @@ def _frontier(condition: str) -> str:
             ) l ORDER BY {_STRONGEST} LIMIT %s
         ) l ORDER BY n.place, l.expires_at DESC, l.weight DESC, l.key
     """
-
-

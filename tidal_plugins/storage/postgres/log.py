@@ -47,9 +47,7 @@ class LogStore(PostgresBase, Log):
             if not rows:
                 return []
             seqs = sorted(seq for (seq,) in self._db.rows(scope, _KEYS, len(rows)))
-            numbered = [
-                (seq, *row[1:], checksum(scope, seq, *row)) for seq, row in zip(seqs, rows, strict=True)
-            ]
+            numbered = [(seq, *row[1:], checksum(scope, seq, *row)) for seq, row in zip(seqs, rows, strict=True)]
             columns = map(list, zip(*numbered, strict=True))
             self._db.run(scope, (_APPEND, [number_of(scope), log, *columns]))
             return seqs

@@ -23,9 +23,7 @@ _SESSION = """
 """
 
 
-def connected(
-    url: str, path: str, *, durable: bool, busy_timeout: float, read_only: bool
-) -> psycopg.Connection[Any]:
+def connected(url: str, path: str, *, durable: bool, busy_timeout: float, read_only: bool) -> psycopg.Connection[Any]:
     """Return a new connection. ``path`` is the URL without its secrets. Raises ``StorageError``."""
     try:
         import psycopg
@@ -35,7 +33,7 @@ def connected(
     with translated(path):
         try:
             given = psycopg.conninfo.conninfo_to_dict(url)
-        except psycopg.ProgrammingError as error:
+        except psycopg.ProgrammingError:  # its message shows the URL
             raise InvalidInput("the URL cannot be read; write postgresql://user:password@host/database") from None
         waits = {} if "connect_timeout" in given else {"connect_timeout": CONNECT_SECONDS}
         connection = psycopg.connect(url, autocommit=True, prepare_threshold=1, client_encoding="UTF8", **waits)

@@ -100,5 +100,3 @@ def _store(db: Connections, units: Mapping[int, NDArray[np.float32]], generation
 def _totals(db: Connections) -> tuple[int, int]:
     [(done, total)] = db.rows(ALL, _TOTALS)
     return done, total
-
-

@@ -44,11 +44,11 @@ def adapt(connection: Connection[Any]) -> None:
     from psycopg.pq import Format
     from psycopg.types.string import StrDumperUnknown
 
-    class Escaped(StrDumperUnknown):
+    class Escaped(StrDumperUnknown):  # type: ignore[misc]
         def dump(self, obj: str) -> Any:
             return super().dump(escaped(obj))
 
-    class Unescaped(Loader):
+    class Unescaped(Loader):  # type: ignore[misc]
         format = Format.BINARY
 
         def load(self, data: Any) -> str:

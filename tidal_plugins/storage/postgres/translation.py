@@ -64,7 +64,9 @@ def translation(path: str, error: psycopg.Error) -> Exception:
         case "22", _:
             return InvalidInput(f"PostgreSQL refused a value ({message})")
     if is_lost(error):
-        return StorageError(f"the connection to {path} failed ({message or 'it was lost'}); the next call opens another")
+        return StorageError(
+            f"the connection to {path} failed ({message or 'it was lost'}); the next call opens another"
+        )
     return StorageError(f"PostgreSQL failed on {path}: {type(error).__name__}: {message}")
 
 

@@ -38,10 +38,14 @@ def _array(column: str) -> str:
 
 
 _DERIVED = ("tagged", "facets")
-_ROWS = f"unnest(%s::bigint[], {', '.join(map(_array, (*COLUMNS, *_DERIVED)))}) u (key, {', '.join(COLUMNS)}, tagged, facets)"
+_ROWS = f"""
+    unnest(%s::bigint[], {", ".join(map(_array, (*COLUMNS, *_DERIVED)))})
+        u (key, {", ".join((*COLUMNS, *_DERIVED))})
+"""
 _INSERT = f"""
     INSERT INTO tidal_entries (scope, changed, key, {", ".join(COLUMNS)}, tagged, facets)
-    SELECT %s, %s, u.key, {", ".join("u." + column for column in COLUMNS)}, u.tagged::text[], u.facets::text[] FROM {_ROWS}
+    SELECT %s, %s, u.key, {", ".join("u." + column for column in COLUMNS)}, u.tagged::text[], u.facets::text[]
+    FROM {_ROWS}
     ON CONFLICT DO NOTHING RETURNING id
 """
 _SET = f"""

@@ -105,19 +105,11 @@ class ReplicaReads:
             try:
                 positions = self._opened()
                 if positions.caught_up():
-                    return self._on_replica(stack, positions.replica)
+                    return _entered(stack, positions.replica)
             except StorageError as error:
                 self._later = time.monotonic() + RETRY_SECONDS
                 logger.warning("the read replica is left alone for %g s: %s", RETRY_SECONDS, error)
         return _entered(stack, self._primary)
-
-    def _on_replica(self, stack: ExitStack, replica: PostgresStorage) -> Storage:
-        """Begin a snapshot of the replica with a statement: only that shows whether the server is there."""
-        with ExitStack() as attempt:
-            _entered(attempt, replica)
-            replica._db.one(ALL, "SELECT 1")
-            stack.enter_context(attempt.pop_all())
-        return replica
 
     def _opened(self) -> Positions:
         """Return the positions of both servers. Raises ``InvalidInput`` if the replica holds another memory."""
@@ -137,13 +129,14 @@ class ReplicaReads:
 class Positions:
     """Compares what this process wrote, as a place in the server's log of changes, with the place of the replica.
 
-    The primary is asked again only after this process wrote, and the replica only until it has what was written.
+    The primary is asked again only after this process wrote. The replica is asked each time, which also shows whether it
+    is there: one that was started anew may be further behind than it was before.
     """
 
     def __init__(self, primary: PostgresStorage, replica: PostgresStorage) -> None:
         self.replica = replica
         self._theirs, self._ours = replica._db, primary._db
-        self._asked_after, self._written, self._replayed = object(), 0, -1
+        self._asked_after, self._written = object(), 0
         self._one = threading.Lock()
 
     def caught_up(self) -> bool:
@@ -153,9 +146,8 @@ class Positions:
             if write is not self._asked_after:
                 self._written = _position(self._ours, _WRITTEN)
                 self._asked_after = write
-            if self._replayed < self._written:
-                self._replayed = _position(self._theirs, _REPLAYED)
-            return self._replayed >= self._written
+            written = self._written
+        return _position(self._theirs, _REPLAYED) >= written
 
 
 def replica_reads(primary: Storage, settings: StorageSettings) -> ReplicaReads:

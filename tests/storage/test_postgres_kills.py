@@ -59,7 +59,9 @@ class Writer:
         return [line for line in self.said if not line.startswith(("!", "ready"))]
 
     def end(self) -> str:
-        """Kill the process, and return what it complained about."""
+        """Kill the process, and return what it complained about, the first time."""
+        if self.process.returncode is not None:
+            return ""
         self.process.kill()
         self._reader.join(PATIENCE)
         assert self.process.stderr

@@ -72,6 +72,7 @@ def test_recalls_go_on_when_the_replica_is_down_and_return_to_it(
     replica.stop("immediate")
     assert found(memory, "anchor") == ["The anchor is heavy."]
     replica.start()
+    assert _replayed(own_postgres, replica)
     Databases(replica.url()).execute("SELECT pg_wal_replay_pause()")
     with opened(own_postgres.url()) as other:
         other.remember("The mast is spruce.")

@@ -129,8 +129,8 @@ class ReplicaReads:
 class Positions:
     """Compares what this process wrote, as a place in the server's log of changes, with the place of the replica.
 
-    The primary is asked again only after this process wrote. The replica is asked each time, which also shows whether it
-    is there: one that was started anew may be further behind than it was before.
+    The primary is asked again only after this process wrote. The replica is asked each time, which also shows whether
+    it is there: one that was started anew may be further behind than it was before.
     """
 
     def __init__(self, primary: PostgresStorage, replica: PostgresStorage) -> None:

@@ -101,8 +101,8 @@ def test_a_memory_moves_to_a_database_and_back(tmp_path: Path, plain_url: str) -
         memory.export(first)
     with TidalMemory(plain_url, embedder=embedder) as memory:
         memory.load(first)
+        memory.export(second)  # before the recall, which commits associations that are due
         assert memory.recall("build minutes")[0].text == "The build takes ten minutes."
-        memory.export(second)
     with TidalMemory(tmp_path / "b.db", embedder=embedder) as memory:
         memory.load(second)
         memory.export(tmp_path / "third.tidal")

@@ -42,7 +42,7 @@ IMPORTS = {
     "mcp": "import tidal_mcp.server, tidal_mcp.http",
     "neo4j": "from tidal_graphs import Neo4jSink",
     "ladybug": "from tidal_graphs import LadybugSink",
-    "postgres": "import psycopg, psycopg_pool",
+    "postgres": "import psycopg",
     "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }

@@ -1,10 +1,11 @@
-"""A process of its own that writes into a shared memory: ``once``, ``on`` and on, or that can ``answer`` questions.
+"""A process of its own that writes into a shared memory: in children (``forks``), ``on`` and on, or to ``answer``.
 
 It says a line for each turn that is stored, and waits for a line before it begins.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from itertools import count
@@ -23,6 +24,25 @@ def once(memory: TidalMemory, word: str) -> None:
     """Record one turn with a tool and an id."""
     memory.record(f"seek {word}", f"seek it here: {word}", thread="kills", id=word)
     print(word, flush=True)
+
+
+def forks(url: str) -> None:
+    """Record each word that is read in a child, which tells its number and waits for a line before it begins."""
+    with opened("memory://") as warm:  # loads what a child needs
+        warm.record("seek", "seek it here")
+        warm.recall("seek")
+    print("ready", flush=True)
+    while word := sys.stdin.readline().strip():
+        child = os.fork()
+        if not child:
+            with opened(url) as memory:
+                memory.recall("seek")
+                print(os.getpid(), flush=True)
+                sys.stdin.readline()
+                once(memory, word)
+                os._exit(0)
+        os.waitpid(child, 0)
+        print("ended", flush=True)
 
 
 def on(memory: TidalMemory, name: str) -> None:
@@ -49,12 +69,15 @@ def answer(memory: TidalMemory, name: str) -> None:
 
 
 def main(work: str, url: str, name: str) -> None:
+    if work == "forks":
+        forks(url)
+        return
     with opened(url) as memory:
         memory.recall("seek")
         print("ready", flush=True)
         if work != "answer":
             sys.stdin.readline()
-        {"once": once, "on": on, "answer": answer}[work](memory, name)
+        {"on": on, "answer": answer}[work](memory, name)
 
 
 if __name__ == "__main__":

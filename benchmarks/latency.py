@@ -1,6 +1,7 @@
 """Measure what calls cost at 1,000 and 10,000 entries (time, memory, file size), and what the import costs.
 
     python benchmarks/latency.py --sizes 1000 10000 100000 --json out.json
+    python benchmarks/latency.py --store postgres         on PostgreSQL, beside LangGraph's PostgresStore
 
 Texts are drawn from English words by a law like Zipf's, and vectors lie around those of real sentences; both are the
 same on every run. An instant embedder stands in for the model, so that only this library is timed. The model's own time
@@ -59,10 +60,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000], metavar="N", help="entries")
     parser.add_argument("--repeats", type=int, default=200, metavar="N", help="calls of each kind")
     parser.add_argument("--embedder", choices=("minilm", "none"), default="minilm", help="none: leave the model out")
+    parser.add_argument(
+        "--store", choices=("sqlite", "postgres"), default="sqlite", help="postgres: beside LangGraph's"
+    )
+    parser.add_argument("--url", help="a PostgreSQL server to use, instead of one of the benchmark's own")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     if min(*args.sizes, args.repeats, 10**9) < 2:
         parser.error("sizes and repeats must be at least 2")
+    if args.store == "postgres":
+        beside_postgres(args)
+        return
     try:
         imports = import_seconds()
         sizes = {size: measure(size, args.repeats) for size in sorted(args.sizes)}
@@ -74,6 +82,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         machine = {"machine": platform.platform(), "python": platform.python_version()}
         figures = {**machine, "sizes": sizes, "embedding": model, "import_seconds": imports}
         args.json.write_text(json.dumps(figures, indent=1), "utf-8")
+
+
+def beside_postgres(args: argparse.Namespace) -> None:
+    """Measure the same calls on PostgreSQL, beside LangGraph's store on the same server."""
+    from benchmarks.latency_postgres import compare, show_beside
+    from tools.postgres import NoServer
+
+    try:
+        figures = compare(args.sizes, args.repeats, args.url)
+    except (NoServer, TidalError) as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from error
+    show_beside(figures)
+    if args.json:
+        args.json.write_text(json.dumps({"machine": platform.platform(), "postgres": figures}, indent=1), "utf-8")
 
 
 # measuring

@@ -1,8 +1,9 @@
-"""An agent lives through several threads, each a process of its own over one file, and shows what it remembers.
+"""An agent lives through several threads, each a process of its own over one memory, and shows what it remembers.
 
     python examples/demo.py                     Mara, her boat and her tide gauge: five threads, offline
     python examples/demo.py --data FILE         the same on a conversation in LoCoMo's format
     python examples/demo.py --model NAME        with a model for init_chat_model instead of the scripted answers
+    python examples/demo.py --store URL         in a PostgreSQL database, and two agents that share it at once
 
 A provider's key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY) chooses that provider's model where its
 LangChain package is installed. The dates are simulated: every process is given the day that it believes in.
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import demo_screen as screen
 from demo_agent import Agent, NoModel, Turn, choose_model
+from demo_pair import Apart, two_at_once
 from demo_story import BadFile, Ending, Question, Talk, locomo, mara
 
 from tidal_plugins import Affect, OnnxEmbedder, TidalError, TidalMemory
@@ -61,7 +63,7 @@ def main() -> int:
         if options.thread is None:
             return run_all(options)
         run_thread(options)
-    except (BadFile, Failed, NoModel, TidalError) as error:
+    except (Apart, BadFile, Failed, NoModel, TidalError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -73,23 +75,28 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="a conversation in LoCoMo's format")
     parser.add_argument("--model", help="a model for init_chat_model, such as openai:gpt-5-mini")
+    parser.add_argument("--store", metavar="URL", help="a new PostgreSQL database, instead of a file")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="leave the memory there, in place of an earlier one"
     )
     parser.add_argument("--thread", type=int, help=argparse.SUPPRESS)  # what the processes are started with
-    parser.add_argument("--db", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--db", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def run_all(options: argparse.Namespace) -> int:
     """Run the threads one after the other, each in a new process over the same file."""
     threads = 2 if options.data and locomo(options.data) else len(mara()[0])
-    with place(options.keep) as db:
+    with place(options.store, options.keep) as db:
         for number in range(1, threads + 1):
-            command = [sys.executable, __file__, *sys.argv[1:], "--thread", str(number), "--db", str(db)]
+            command = [sys.executable, __file__, *sys.argv[1:], "--thread", str(number), "--db", db]
             if code := subprocess.run(command, check=False).returncode:
                 return code
-        screen.say(f"\n{threads} processes, one file of {db.stat().st_size / 1024:.0f} KiB.")
+        if options.store:
+            two_at_once(db, datetime.now().astimezone())
+            screen.say(f"\n{threads} processes one after the other, then two at once, and one database.")
+            return 0
+        screen.say(f"\n{threads} processes, one file of {Path(db).stat().st_size / 1024:.0f} KiB.")
         if options.keep:
             opens = "make inspect" if options.keep == BY_MAKE else f"tidal inspect {db}"
             screen.say(f"See it in a browser: {opens}")
@@ -97,16 +104,18 @@ def run_all(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def place(keep: Path | None) -> Iterator[Path]:
-    """A path for the memory, gone at the end unless a folder is to keep it."""
-    if keep:
+def place(store: str | None, keep: Path | None) -> Iterator[str]:
+    """Yield the database that is given, or a path for the memory, gone at the end unless a folder is to keep it."""
+    if store:
+        yield store
+    elif keep:
         keep.mkdir(parents=True, exist_ok=True)
         for left in keep.glob("agent.db*"):
             left.unlink()
-        yield keep / "agent.db"
-        return
-    with tempfile.TemporaryDirectory(prefix="tidal-demo-") as folder:
-        yield Path(folder, "agent.db")
+        yield str(keep / "agent.db")
+    else:
+        with tempfile.TemporaryDirectory(prefix="tidal-demo-") as folder:
+            yield str(Path(folder, "agent.db"))
 
 
 def run_thread(options: argparse.Namespace) -> None:
@@ -119,7 +128,7 @@ def run_thread(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def opened(db: Path, clock: Clock) -> Iterator[TidalMemory]:
+def opened(db: str, clock: Clock) -> Iterator[TidalMemory]:
     embedder = OnnxEmbedder()
     with screen.bar("loading the embedding model") as step:
         embedder.load()
@@ -135,7 +144,7 @@ def date(clock: Clock) -> str:
 # Mara's conversation
 
 
-def live(db: Path, number: int, model_name: str | None) -> None:
+def live(db: str, number: int, model_name: str | None) -> None:
     """Live through one thread of Mara's conversation; after the last one, put the three questions."""
     threads, ending = mara()
     thread, name, clock = threads[number - 1], f"thread-{number}", Clock(threads[number - 1].date)
@@ -177,7 +186,7 @@ def close(memory: TidalMemory, agent: Agent, ending: Ending, thread: str, clock:
 # A conversation from a file
 
 
-def ingest(db: Path, talk: Talk) -> None:
+def ingest(db: str, talk: Talk) -> None:
     clock = Clock(talk.end)
     screen.heading(
         f"Process 1 of 2: reading {talk.name}", f"simulated date {clock.now:%d %B %Y} · process {os.getpid()}"
@@ -186,7 +195,7 @@ def ingest(db: Path, talk: Talk) -> None:
         memory.record_many(talk.exchanges, progress=step)
 
 
-def question(db: Path, talk: Talk, model_name: str | None) -> None:
+def question(db: str, talk: Talk, model_name: str | None) -> None:
     clock = Clock(talk.end)
     model, title = choose_model(model_name, {})
     screen.heading("Process 2 of 2: questions", f"{date(clock)} · {title}")

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tidal_plugins.testing")
 
+from tests.postgres_server import own_postgres, postgres, postgres_url  # noqa: E402, F401
 from tidal_plugins import HashingEmbedder, OnnxEmbedder, Settings, TidalMemory  # noqa: E402
 from tidal_plugins.storage.memory import Contents, MemoryStorage  # noqa: E402
 from tidal_plugins.testing import FrozenClock  # noqa: E402

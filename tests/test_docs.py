@@ -53,6 +53,10 @@ ENGINES = {"docs/graph.md": ("ladybug", "neo4j")}
 """What the code of a page needs that may not be installed."""
 
 
+SERVED = ("docs/postgres.md",)
+"""Pages whose code opens a PostgreSQL database."""
+
+
 class Block(NamedTuple):
     line: int
     text: str
@@ -116,9 +120,13 @@ def reader(minilm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.python for block in blocks(page))], ids=page_name)
-def test_python_blocks_run_in_order_and_print_what_the_page_shows(page: Path, reader: dict[str, Any]) -> None:
+def test_python_blocks_run_in_order_and_print_what_the_page_shows(
+    page: Path, reader: dict[str, Any], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for engine in ENGINES.get(page_name(page), ()):
         pytest.importorskip(engine)
+    if page_name(page) in SERVED:
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("postgres_url"))
     printed = ""
     for block in blocks(page):
         if not block.python:

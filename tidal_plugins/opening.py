@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.state import AffectLoop
@@ -61,8 +61,17 @@ def open_services(
         raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
     storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
     services = _services(storage, tuning, plugs, clock, threaded=tuning.graph.background and not read_only)
+    if tuning.storage.read_url is not None:
+        try:
+            services = _with_replica(services)
+        except InvalidInput:
+            if path is not None:
+                storage.close()
+            raise
     if others:
-        services = replace(services, reader=federation(services.recaller, others, services.writer.forgotten))
+        own = services.reader
+        assert isinstance(own, Recaller)
+        services = replace(services, reader=federation(own, others, services.writer.forgotten))
     salt(storage)  # a new store gets its salt before anything is written
     if not read_only:
         scrub(storage)  # a forgetting may have been interrupted
@@ -112,6 +121,15 @@ def _services(
         clock=clock,
     )
     return services
+
+
+def _with_replica(services: Services) -> Services:
+    """Return services whose recalls may be answered by a read replica. All else asks the primary server."""
+    from tidal_plugins.storage.postgres.replica import replica_reads
+
+    reads = replica_reads(services.storage, services.settings.storage)
+    storage, boosts = cast(Storage, reads), Boosts(cast(Storage, reads), services.settings.signals)
+    return replace(services, reader=replace(services.recaller, storage=storage, boosts=boosts), replica=reads)
 
 
 def _model_indexer(services: Services, scope: Scope) -> ModelIndexer:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.retention import Retention
     from tidal_plugins.presence.engine import PresenceEngine
+    from tidal_plugins.storage.postgres.replica import ReplicaReads
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -83,6 +84,7 @@ class Services:
     plugs: Plugs
     path: str
     clock: Callable[[], datetime]
+    replica: ReplicaReads | None = None
     upkeep: list[Maintenance] = field(default_factory=list)
 
     def now(self) -> datetime:
@@ -264,6 +266,8 @@ class Services:
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
         self.background.stop()
+        if self.replica is not None:
+            self.replica.close()
         self.storage.close()
 
     def graph_indexer(self, scope: Scope) -> GraphIndexer:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from tidal_plugins.model.capsule import MAX_LINES
 from tidal_plugins.model.session import Policy, SignalType
@@ -46,6 +46,8 @@ class StorageSettings(Group):
     vectors: of 100,000 it finds .999 of the ten nearest, of a million .99."""
     column_cache_mb: int = Field(256, ge=0)
     """What searches hold in memory, in MiB, for all scopes together: the scopes used last, or one scope alone."""
+    read_url: SecretStr | None = None
+    """URL of a read replica of a memory on PostgreSQL. It answers recalls as soon as it has what this process wrote."""
 
 
 class IngestionSettings(Group):

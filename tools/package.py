@@ -47,6 +47,7 @@ IMPORTS = {
     "neo4j": "from tidal_graphs import Neo4jSink",
     "ladybug": "from tidal_graphs import LadybugSink",
     "graphiti": "from tidal_graphs import GraphitiSink",
+    "postgres": "import psycopg",
     "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }

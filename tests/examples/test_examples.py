@@ -54,6 +54,14 @@ def test_the_demo_lives_through_its_threads_and_answers_from_the_first(tmp_path)
     assert done.stderr == ""
 
 
+def test_the_demo_on_a_server_ends_with_two_agents_at_once(postgres_url):
+    done = run("demo.py", "--store", postgres_url)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "surfaced from thread 1" in done.stdout
+    assert "travel knew it from harbour" in done.stdout
+    assert done.stderr == ""
+
+
 def test_the_demo_plays_a_conversation_from_a_file(tmp_path):
     done = run("demo.py", "--data", conversation(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr

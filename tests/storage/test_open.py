@@ -58,7 +58,6 @@ def test_an_engine_of_ones_own_is_used(opening: Open) -> None:
     [
         (":memory:", "memory://"),
         ("memory://name", "no name"),
-        ("postgresql://localhost/agents", "yet"),
         ("redis://localhost", "no engine"),
         (None, "where the memory is"),
     ],

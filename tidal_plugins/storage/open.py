@@ -16,7 +16,8 @@ MEMORY = "memory://"
 """The URL of a store in memory: a new and empty one, each time that it is opened."""
 
 _SCHEME = lazy_re(r"([a-z][a-z0-9+.-]*)://")
-_NOT_YET = ("postgresql", "postgres")
+POSTGRES = ("postgresql", "postgres")
+"""The schemes of the URL of a PostgreSQL database."""
 
 
 def open_storage(
@@ -27,7 +28,8 @@ def open_storage(
     *,
     read_only: bool = False,
 ) -> Storage:
-    """Return ``storage`` if it is given, else open the store at ``path``, which is a file or ``memory://``.
+    """Return ``storage`` if it is given, else open the store at ``path``, which is a file, ``memory://`` or a
+    PostgreSQL database.
 
     Exactly one of the two must be given. ``key`` returns the key of an encrypted file. A file that is ``read_only`` is
     never written. Raises ``InvalidInput``, and ``StorageError`` if the path cannot hold a memory.
@@ -46,7 +48,9 @@ def open_storage(
         raise InvalidInput("say where the memory is: a path such as 'agent.db', 'memory://', or storage=")
     settings = settings or StorageSettings()
     if scheme := _SCHEME.match(path) if isinstance(path, str) else None:
-        return _open_url(str(path), scheme[1], settings)
+        if key is not None and scheme[1] in POSTGRES:
+            raise InvalidInput("key= encrypts a file; a PostgreSQL server encrypts its disks by its own means")
+        return _open_url(str(path), scheme[1], settings, read_only)
     if read_only:
         return ReadOnlySQLite(
             path,
@@ -69,7 +73,7 @@ def open_storage(
 
 def check_writable(storage: Storage) -> None:
     """Raise ``ReadOnly`` for a store that was opened for reading only."""
-    if isinstance(storage, ReadOnlySQLite):
+    if getattr(storage, "read_only", False) or isinstance(storage, ReadOnlySQLite):
         storage.transaction()
 
 
@@ -78,7 +82,7 @@ def path_of(storage: Storage) -> str:
     return str(getattr(storage, "path", None) or f"{type(storage).__name__}:{id(storage):x}")
 
 
-def _open_url(url: str, scheme: str, settings: StorageSettings) -> Storage:
+def _open_url(url: str, scheme: str, settings: StorageSettings, read_only: bool) -> Storage:
     if url == MEMORY:
         from tidal_plugins.storage.memory import MemoryStorage
 
@@ -87,6 +91,16 @@ def _open_url(url: str, scheme: str, settings: StorageSettings) -> Storage:
         raise InvalidInput(
             f"a store in memory has no name, got {shown(url)}; open {MEMORY!r} once and share the object"
         )
-    if scheme in _NOT_YET:
-        raise InvalidInput(f"there is no engine for {scheme}:// yet; pass a file path, {MEMORY!r}, or storage=")
-    raise InvalidInput(f"no engine opens {shown(url)}; pass a file path, {MEMORY!r}, or storage=")
+    if scheme in POSTGRES:
+        from tidal_plugins.storage.postgres import PostgresStorage
+
+        return PostgresStorage(
+            url,
+            durability=settings.durability,
+            busy_timeout=settings.busy_timeout,
+            query_deadline=settings.query_deadline,
+            exact_vectors_up_to=settings.exact_vectors_up_to,
+            column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
+            read_only=read_only,
+        )
+    raise InvalidInput(f"no engine opens {scheme}://; pass a file path, {MEMORY!r}, a postgresql:// URL, or storage=")

@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tidal_plugins.storage.memory.keywords import tokens
+from tidal_plugins.storage.keywords import tokens
 
 Unit = NDArray[np.float32]
 

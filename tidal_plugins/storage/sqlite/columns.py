@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.columns.packing import Piece
+from tidal_plugins.storage.columns.postings import NAME as POSTINGS
+from tidal_plugins.storage.columns.postings import Postings, distinct, scored
 from tidal_plugins.storage.columns.source import Mark, Range
 from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.units import matrix
@@ -20,8 +22,7 @@ from tidal_plugins.storage.sqlite.base import all_readable, figures, mark, reada
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.gone import gone_after
-from tidal_plugins.storage.sqlite.postings import NAME as POSTINGS
-from tidal_plugins.storage.sqlite.postings import Postings, distinct, quoted, scored
+from tidal_plugins.storage.sqlite.postings import quoted, read_postings
 from tidal_plugins.storage.sqlite.saving import saved_pieces
 from tidal_plugins.storage.values import to_json
 
@@ -144,7 +145,7 @@ class SQLiteColumns(Columns):
         words = distinct(terms) if k > 0 else []
         held = self.arrays.notes.setdefault(POSTINGS, Postings()) if self._last is None else Postings()
         with self._db.deadline(self._deadline):
-            postings = held.of(self._db, self._scope, words, self.arrays)
+            postings = held.of(lambda asked: read_postings(self._db, self._scope, asked), words, self.arrays)
         passages, total, _, _ = figures(self._db, self._scope)
         found = scored(postings, self.arrays.passages["words"], passages, total / max(passages, 1))
         return self.best(*found, k, where)

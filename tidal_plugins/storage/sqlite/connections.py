@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Closed, StorageError
-from tidal_plugins.storage.sqlite.blocks import Block
+from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.identity import FileIdentity

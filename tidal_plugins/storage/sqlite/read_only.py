@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.errors import Busy, Closed, ReadOnly, StorageError
-from tidal_plugins.storage.sqlite.blocks import Block
+from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.engine import EXACT_VECTORS, SQLiteStorage

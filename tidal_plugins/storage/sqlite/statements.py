@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Closed, QueryTimeout
-from tidal_plugins.storage.sqlite.blocks import Block
+from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.sqlite.write_queue import LockWait
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tidal_plugins.errors import Busy
-from tidal_plugins.storage.sqlite.blocks import Block
+from tidal_plugins.storage.blocks import Block
 
 LOOK_AGAIN = 0.1
 """Seconds after which a thread that waits looks whether those before it still want to write."""

@@ -1,0 +1,216 @@
+"""Several processes on one memory: what writing at once loses and costs, and how fast workers drain one queue.
+
+    python benchmarks/shared_load.py --processes 8 --records 500
+    python benchmarks/shared_load.py --url postgresql://user@host/db      another server than one of its own
+    python benchmarks/shared_load.py --store sqlite                       the same on one file
+
+Every process records turns into the same scope. A turn that ``record`` returned must be found by a process that opens
+the memory afterwards, with both its texts. The queue is that of the turns which wait for the graph; each number of
+workers gets a new memory with the same turns. Times differ from machine to machine: look at the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.metrics import quantiles
+from benchmarks.synthetic import SESSION, Words
+from benchmarks.timing import timed
+from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalError, TidalMemory
+from tools.databases import served
+from tools.postgres import NoServer
+
+QUIET = Settings(graph={"background": False})
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+TALK = "I work at Brightwater Labs. My sister M{name}a lives in Oslo.", "Good to know that M{name}a is in Oslo."
+"""A turn that has something for the graph: a person of its own, and a company and a town that all turns share."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--store", choices=("postgres", "sqlite"), default="postgres")
+    parser.add_argument("--url", help="a PostgreSQL server to use, instead of one of the benchmark's own")
+    parser.add_argument("--processes", type=int, default=8, metavar="N", help="processes that record")
+    parser.add_argument("--records", type=int, default=500, metavar="N", help="turns that each of them records")
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8], metavar="N", help="workers of a queue")
+    parser.add_argument("--turns", type=int, default=400, metavar="N", help="turns in the queue")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
+    args = parser.parse_args(argv)
+    if min(args.processes, args.records, args.turns, *args.workers) < 1:
+        parser.error("all numbers must be positive")
+    try:
+        with stores(args.store, args.url) as new:
+            writing = write_at_once(new(), args.processes, args.records)
+            queue = {workers: drain(new(), workers, args.turns) for workers in args.workers}
+    except (NoServer, TidalError) as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from error
+    show(args.store, writing, queue)
+    if args.json:
+        args.json.write_text(json.dumps({"store": args.store, "writing": writing, "queue": queue}, indent=1), "utf-8")
+
+
+@contextmanager
+def stores(store: str, url: str | None) -> Iterator[Callable[[], str]]:
+    """Yield a function that returns the place of a new memory."""
+    if store == "sqlite":
+        with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
+            numbers = count()
+            yield lambda: str(Path(folder, f"memory-{next(numbers)}.db"))
+        return
+    with served(url) as databases:
+        yield databases.new
+
+
+def opened(place: str, settings: Settings = QUIET) -> TidalMemory:
+    return TidalMemory(place, embedder=HashingEmbedder(), settings=settings)
+
+
+# writing
+
+
+def write_at_once(place: str, processes: int, records: int) -> dict[str, Any]:
+    """Return what was lost and what a record took, with one process alone and with all of them at once."""
+    opened(place).close()
+    alone = _at_once(_record, [(place, "alone", records)])
+    together = _at_once(_record, [(place, f"writer-{number}", records) for number in range(processes)])
+    lost = 0
+    with opened(place) as memory:
+        for ids, _, _ in [*alone, *together]:
+            lost += sum(not _whole(memory, id_) for id_ in ids)
+    took = [time for _, times, _ in together for time in times]
+    seconds = max(end for *_, (_, end) in together) - min(start for *_, (start, _) in together)
+    return {
+        "processes": processes,
+        "acknowledged": sum(len(ids) for ids, *_ in [*alone, *together]),
+        "expected": records * (processes + 1),
+        "lost": lost,
+        "alone": quantiles(alone[0][1]) | {"p99_ms": _p99(alone[0][1])},
+        "together": quantiles(took) | {"p99_ms": _p99(took)},
+        "records_per_second": round(len(took) / seconds, 1),
+        "alone_per_second": round(1000 * records / sum(alone[0][1]), 1),
+    }
+
+
+def _record(place: str, name: str, records: int, ready: Barrier) -> tuple[list[str], list[float], tuple[float, float]]:
+    words, ids = Words(zlib.crc32(name.encode())), list[str]()
+    with opened(place) as memory:
+        memory.recall(words.query())  # connections and columns are there before the time counts
+
+        def record(number: int) -> None:
+            turn = memory.record(words.turn(), words.turn(), thread=f"{name}-{number // SESSION}")
+            ids.append(turn.id)
+
+        ready.wait()
+        start = time.monotonic()
+        times = timed(record, range(records))
+        return ids, times, (start, time.monotonic())
+
+
+def _whole(memory: TidalMemory, id_: str) -> bool:
+    try:
+        episode = memory.episodes[id_]
+        return [memory.get(entry).text for entry in episode.entries] == [episode.query, episode.answer]
+    except (KeyError, TidalError):
+        return False
+
+
+def _p99(times: Sequence[float]) -> float:
+    return round(sorted(times)[min(len(times) - 1, int(0.99 * len(times)))], 2)
+
+
+# draining
+
+
+def drain(place: str, workers: int, turns: int) -> dict[str, Any]:
+    """Return how many turns a second workers index for the graph, and what is left waiting."""
+    with opened(place) as memory:
+        memory.record_many(_turns(turns))
+        waiting = len(memory.graph.pending())
+    done = _at_once(_index, [(place, str(number)) for number in range(workers)])
+    seconds = max(end for _, end in done) - min(start for start, _ in done)
+    with opened(place) as memory:
+        left, entities = len(memory.graph.pending()), len(memory.graph.entities())
+    return {
+        "turns_per_second": round((waiting - left) / seconds, 1),
+        "waiting": waiting,
+        "left": left,
+        "entities": entities,
+    }
+
+
+def _turns(number: int) -> Iterator[Exchange]:
+    for turn in range(number):
+        name = "".join(LETTERS[turn // 26**place % 26] for place in range(3))
+        user, agent = (text.format(name=name) for text in TALK)
+        messages = (Message("user", user), Message("assistant", agent))
+        yield Exchange(messages, f"session-{turn // SESSION}", f"turn-{turn}")
+
+
+def _index(place: str, _: str, ready: Barrier) -> tuple[float, float]:
+    with opened(place) as memory:
+        memory.recall("Brightwater Labs")
+        ready.wait()
+        start = time.monotonic()
+        memory.graph.index_pending()
+        return start, time.monotonic()
+
+
+def _at_once(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return the results of the work of as many processes, which begin together."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # processes, not threads, are to share the cores
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager:
+        ready = manager.Barrier(len(arguments), timeout=300)
+        with context.Pool(len(arguments)) as pool:
+            return pool.starmap(work, [(*each, ready) for each in arguments], chunksize=1)
+
+
+# showing
+
+
+def show(store: str, writing: dict[str, Any], queue: dict[int, dict[str, Any]]) -> None:
+    processes = writing["processes"]
+    title = f"{writing['expected']:,} turns recorded on {store}; {os.cpu_count()} cores"
+    table = Table(title=title, title_justify="left")
+    for column in ("", "one process", f"{processes} at once", "ratio"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name in ("p50_ms", "p95_ms", "p99_ms"):
+        one, many = writing["alone"][name], writing["together"][name]
+        table.add_row(f"{name[:3]}, ms", f"{one:.2f}", f"{many:.2f}", f"{many / one:.2f} ×")
+    one, many = writing["alone_per_second"], writing["records_per_second"]
+    table.add_row("turns per second", f"{one:.0f}", f"{many:.0f}", f"{many / one:.2f} ×")
+    unacknowledged = writing["expected"] - writing["acknowledged"]
+    table.add_row("lost, of those acknowledged", "", str(writing["lost"]), "")
+    table.add_row("not acknowledged", "", str(unacknowledged), "")
+    drained = Table(title="Workers that index one queue for the graph", title_justify="left")
+    for column in ("workers", "turns per second", "against the first", "left", "entities"):
+        drained.add_column(column, justify="right")
+    first = next(iter(queue.values()))["turns_per_second"]
+    for workers, figures in queue.items():
+        speed = figures["turns_per_second"]
+        row = (str(workers), f"{speed:.0f}", f"{speed / first:.2f} ×", str(figures["left"]), str(figures["entities"]))
+        drained.add_row(*row)
+    console = Console(width=max(100, Console().width))
+    console.print(table, drained)
+
+
+if __name__ == "__main__":
+    main()

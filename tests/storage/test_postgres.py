@@ -1,0 +1,152 @@
+"""The PostgreSQL engine: the contract under row-level security, the order of SQLite's results, and what is its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from tests.postgres_server import PLAIN, Databases
+from tests.storage.test_memory import WORDS, filled
+from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.errors import ReadOnly, StorageError
+from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.postgres import PostgresStorage
+from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.translation import shown_url
+from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.testing import ALL, HERE, NOON, StoreContract, ids, record
+
+pytest.importorskip("psycopg")
+
+GRANTS = f"""
+    GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON ALL TABLES IN SCHEMA public TO {PLAIN};
+    GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {PLAIN};
+"""
+
+
+def with_schema(url: str) -> None:
+    """Create the schema in a database, as its owner, and let the plain role use it."""
+    import psycopg
+
+    PostgresStorage(url, partitions=2).close()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(GRANTS)
+
+
+@pytest.fixture
+def plain_url(postgres: Databases) -> Iterator[str]:
+    """Yield the URL of a database with the schema, for a role that owns nothing."""
+    role = postgres.role(PLAIN)
+    url = postgres.new(with_schema)
+    yield postgres.named(urlsplit(url).path.lstrip("/"), user=role)
+    postgres.drop(url)
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture
+    def open_store(self, plain_url: str) -> Callable[[], Storage]:
+        return lambda: PostgresStorage(plain_url)
+
+
+def test_results_come_in_the_order_of_sqlite(tmp_path: Path, plain_url: str) -> None:
+    sqlite, postgres = (
+        filled(engine, Random(1)) for engine in (SQLiteStorage(tmp_path / "memory.db"), PostgresStorage(plain_url))
+    )
+    everything = ids(sqlite.find(HERE, ALL))
+    assert postgres.find(HERE, ALL) == sqlite.find(HERE, ALL)
+    assert postgres.summaries(HERE, everything) == sqlite.summaries(HERE, everything)
+    assert postgres.statistics(HERE).corpus == sqlite.statistics(HERE).corpus
+    assert sorted(postgres.adjacent(HERE, everything, 2, ALL)) == sorted(sqlite.adjacent(HERE, everything, 2, ALL))
+    for where in (ALL, Where(threads=["s"]), Where(since=NOON + timedelta(hours=9))):
+        for word in WORDS:
+            expected = sqlite.matching(HERE, [word, "played"], 20, where)
+            found = postgres.matching(HERE, [word, "played"], 20, where)
+            assert ids(found) == ids(expected), word
+            assert [match.score for match in found] == pytest.approx([match.score for match in expected])
+        expected = sqlite.nearest(HERE, np.array([1.0, 0.2, -0.3], np.float32), 20, where)
+        found = postgres.nearest(HERE, np.array([1.0, 0.2, -0.3], np.float32), 20, where)
+        assert ids(found) == ids(expected)
+        assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-6)
+    for engine in (sqlite, postgres):
+        engine.close()
+
+
+def test_a_statement_sees_rows_of_the_scope_that_is_set_alone(plain_url: str) -> None:
+    import psycopg
+
+    with closing(PostgresStorage(plain_url)) as store:
+        for scope in (HERE, ("there",)):
+            store.put(scope, [record("a", "words", [1.0], scope=scope)])
+    count = "SELECT count(*) FROM tidal_entries"
+    with psycopg.connect(plain_url) as connection:
+        assert connection.execute(count).fetchone() == (0,), "nothing is set"
+        connection.execute("SELECT set_config('tidal.scope', %s, true)", [str(number_of(HERE))])
+        assert connection.execute("SELECT scope FROM tidal_entries").fetchall() == [(number_of(HERE),)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("UPDATE tidal_entries SET scope = %s", [number_of(("there",))])
+
+
+def test_a_memory_moves_to_a_database_and_back(tmp_path: Path, plain_url: str) -> None:
+    embedder = HashingEmbedder()
+    first, second = tmp_path / "first.tidal", tmp_path / "second.tidal"
+    with TidalMemory(tmp_path / "a.db", embedder=embedder) as memory:
+        for number in range(3):
+            memory.record(f"I moved to town {number}, by train.", "Noted.", thread="t")
+        memory.remember("The build takes ten minutes.", metadata={"a": 1})
+        memory.export(first)
+    with TidalMemory(plain_url, embedder=embedder) as memory:
+        memory.load(first)
+        memory.export(second)  # before the recall, which commits associations that are due
+        assert memory.recall("build minutes")[0].text == "The build takes ten minutes."
+    with TidalMemory(tmp_path / "b.db", embedder=embedder) as memory:
+        memory.load(second)
+        memory.export(tmp_path / "third.tidal")
+    assert first.read_bytes() == second.read_bytes() == (tmp_path / "third.tidal").read_bytes()
+
+
+def test_a_turn_takes_a_bounded_number_of_statements(plain_url: str) -> None:
+    with closing(PostgresStorage(plain_url)) as store, TidalMemory(storage=store, embedder=HashingEmbedder()) as memory:
+        for number in range(3):
+            memory.record(f"I play jazz {number}.", "Nice.", thread="t")
+            memory.recall("jazz")
+        before = store._db.statements
+        memory.recall("jazz")
+        recall, before = store._db.statements - before, store._db.statements
+        memory.record("I play piano.", "Nice.", thread="t")
+        record_ = store._db.statements - before
+    assert recall <= 20, recall
+    assert record_ <= 60, record_
+
+
+def test_a_password_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(StorageError) as raised:
+        PostgresStorage("postgresql://ada:open%20sesame@127.0.0.1:1/none?connect_timeout=2")
+    assert "sesame" not in f"{raised.value!r} {raised.value.__cause__!r} {caplog.text}"
+    assert shown_url("postgresql://ada:secret@host/db?password=x") == "postgresql://ada@host/db"
+
+
+def test_a_connection_that_the_server_ended_is_replaced(postgres: Databases, plain_url: str) -> None:
+    with closing(PostgresStorage(plain_url)) as store:
+        store.put(HERE, [record("a")])
+        name = urlsplit(plain_url).path.lstrip("/")
+        postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        assert ids(store.find(HERE, ALL)) == ["a"]
+        with pytest.raises(StorageError), store.transaction():
+            store.put(HERE, [record("b")])
+            postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+            store.put(HERE, [record("c")])
+        assert ids(store.find(HERE, ALL)) == ["a"]
+
+
+def test_a_store_for_reading_only_takes_no_writes(plain_url: str) -> None:
+    with closing(PostgresStorage(plain_url)) as store:
+        store.put(HERE, [record("a")])
+    with closing(PostgresStorage(plain_url, read_only=True)) as store:
+        assert ids(store.find(HERE, ALL)) == ["a"]
+        with pytest.raises(ReadOnly):
+            store.put(HERE, [record("b")])

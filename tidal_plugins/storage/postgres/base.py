@@ -1,0 +1,49 @@
+"""The base of the parts of the PostgreSQL engine: its connections, and the figures of a scope."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.postgres.connections import ALL, Connections
+from tidal_plugins.storage.postgres.numbers import number_of
+
+_FIGURES = """
+    SELECT c.passages, c.words, t.generation, coalesce(s.erasures, 0), coalesce(s.changes, 0)
+    FROM (SELECT sum(passages)::bigint AS passages, sum(words)::bigint AS words FROM tidal_corpus) c
+    CROSS JOIN tidal_state t LEFT JOIN tidal_scopes s ON s.scope = %s
+"""
+
+
+class Figures(NamedTuple):
+    """The passages of the whole store and their words, the generation of its vectors, and a scope's numbers."""
+
+    passages: int
+    words: int
+    generation: int
+    erasures: int
+    changes: int
+
+
+class PostgresBase:
+    """Base of a part of the engine."""
+
+    _db: Connections
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._db.transaction()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._db.snapshot()
+
+
+def figures(db: Connections, scope: Scope) -> Figures:
+    """Return the figures of the store and of a scope, with what the open transaction adds to them."""
+    found = Figures(*db.kept(scope, _FIGURES, number_of(scope))[0])
+    counts = db.current.counts.values()
+    added = [sum(count[place] for count in counts) for place in (0, 1)]
+    return found._replace(passages=found.passages + added[0], words=found.words + added[1])
+
+
+__all__ = ["ALL", "Figures", "PostgresBase", "figures"]

@@ -1,0 +1,193 @@
+"""The examination of a PostgreSQL database: the checksum of every row, and whether the tables agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.model.check import Fault
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.checks import Checks, Examined
+from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
+from tidal_plugins.storage.damage import UNKNOWN
+from tidal_plugins.storage.postgres.base import ALL, PostgresBase
+from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
+from tidal_plugins.storage.values import from_json
+
+TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
+
+BATCH = 2000
+"""Rows that are read at a time."""
+
+_NO_SCOPE = (UNKNOWN, UNKNOWN)
+_BROKEN = "its checksum fails"
+_DOCUMENT = "collection, key, value, version, checksum"
+_PASSAGES = """
+    SELECT p.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM tidal_passages p
+    LEFT JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
+"""
+_VECTORS = """
+    SELECT p.scope, e.id, p.start, p."end", v.passage, v.vector, v.checksum FROM tidal_vectors v
+    CROSS JOIN tidal_state t LEFT JOIN tidal_passages p ON p.scope = v.scope AND p.key = v.passage
+    LEFT JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry WHERE v.generation = t.generation
+"""
+_UNWORDED = """
+    SELECT p.scope, e.id, p.start, p."end" FROM tidal_passages p
+    JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
+    LEFT JOIN LATERAL (
+        SELECT count(*) AS found, coalesce(sum(w.times), 0) AS times FROM unnest(p.tokens) k
+        JOIN tidal_words w ON w.scope = p.scope AND w.token = k AND w.passage = p.key
+    ) n ON TRUE WHERE n.found <> cardinality(p.tokens) OR n.times <> p.words
+"""
+_COUNTED = """
+    SELECT (SELECT count(*) FROM tidal_passages WHERE words > 0),
+        (SELECT coalesce(sum(words), 0)::bigint FROM tidal_passages),
+        (SELECT count(*) FROM tidal_vectors v, tidal_state t WHERE v.generation = t.generation),
+        (SELECT count(*) FROM tidal_vectors v, tidal_state t WHERE v.generation = t.generation + 1)
+"""
+_KEPT = "SELECT sum(passages)::bigint, sum(words)::bigint, sum(vectors)::bigint, sum(renewed)::bigint FROM tidal_corpus"
+_CHARACTERS = "char_length(replace(replace(text, E'\\x01\\x01', ' '), E'\\x01\\x02', ' '))"
+_VOLUMES = f"""
+    SELECT scope, kind, channel, count(*) AS entries, sum({_CHARACTERS})::bigint AS characters
+    FROM tidal_entries GROUP BY scope, kind, channel
+"""
+_VOLUMES_DIFFER = f"""
+    SELECT count(*) FROM ({_VOLUMES}) c FULL JOIN (SELECT * FROM tidal_volumes WHERE entries <> 0) v
+    USING (scope, kind, channel) WHERE (c.entries, c.characters) IS DISTINCT FROM (v.entries, v.characters)
+"""
+_ORPHANS = {
+    "passages": """
+        SELECT count(*) FROM tidal_passages p
+        WHERE NOT EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = p.scope AND e.key = p.entry)
+    """,
+    "vectors": """
+        SELECT count(*) FROM tidal_vectors v, tidal_state t WHERE v.generation >= t.generation
+        AND NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = v.scope AND p.key = v.passage)
+    """,
+    "keywords": """
+        SELECT count(*) FROM tidal_words w
+        WHERE NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = w.scope AND p.key = w.passage)
+    """,
+}
+_CHANGES = """
+    SELECT count(*) FROM tidal_entries e JOIN tidal_scopes s ON s.scope = e.scope
+    WHERE e.changed NOT BETWEEN 1 AND s.changes
+"""
+_REBUILD = (
+    """
+    DELETE FROM tidal_passages p
+    WHERE NOT EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = p.scope AND e.key = p.entry)
+    """,
+    """
+    DELETE FROM tidal_vectors v
+    WHERE NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = v.scope AND p.key = v.passage)
+    """,
+    """
+    DELETE FROM tidal_words w
+    WHERE NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = w.scope AND p.key = w.passage)
+    """,
+    "DELETE FROM tidal_volumes",
+    f"INSERT INTO tidal_volumes (scope, kind, channel, entries, characters) {_VOLUMES}",
+    "UPDATE tidal_corpus SET passages = 0, words = 0, vectors = 0, renewed = 0",
+    f"""
+    UPDATE tidal_corpus c SET passages = n.passages, words = n.words, vectors = n.vectors, renewed = n.renewed
+    FROM ({_COUNTED}) n (passages, words, vectors, renewed) WHERE c.shard = 0
+    """,
+    "DELETE FROM tidal_gone",
+    "DELETE FROM tidal_columns",
+    "UPDATE tidal_scopes SET erasures = erasures + 1, changes = greatest(changes, 0) + 1",
+    """
+    UPDATE tidal_entries e SET changed = s.changes FROM tidal_scopes s
+    WHERE s.scope = e.scope AND e.changed NOT BETWEEN 1 AND s.changes
+    """,
+)
+
+
+class CheckStore(PostgresBase, Checks):
+    """Examines a database. Pages and indexes are the server's matter: its ``amcheck`` looks at them."""
+
+    def examine(self) -> Examined:
+        unindexed: dict[Scope, dict[str, list[tuple[int, int]]]] = {}
+        with self.snapshot():
+            paths = self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes")
+            scopes: dict[int, Scope] = {number: tuple(from_json(path)) for number, path in paths}
+            faults = [*self._rows_of(scopes), *self._index(scopes, unindexed), *self._counts()]
+            rows = {table: int(self._db.one(ALL, f"SELECT count(*) FROM tidal_{table}")) for table in TABLES}
+        return Examined(rows, faults, unindexed)
+
+    def rebuild(self) -> None:
+        with self.transaction():
+            self._db.flush()
+            self._db.run(ALL, ("LOCK TABLE tidal_scopes IN EXCLUSIVE MODE", ()))
+            self._db.run(ALL, *((sql, ()) for sql in _REBUILD))
+
+    def _rows_of(self, scopes: dict[int, Scope]) -> Iterator[Fault]:
+        """Yield the rows whose checksums fail."""
+
+        def entry(row: Row) -> bool:
+            from_row(row[1:], scopes.get(row[0], _NO_SCOPE))
+            return True
+
+        def link(row: Row) -> bool:
+            check_link_row(row[1:], scopes.get(row[0], _NO_SCOPE))
+            return True
+
+        def summed(row: Row) -> bool:
+            return bool(checksum(scopes.get(row[0], _NO_SCOPE), *row[2:-1]) == row[-1])
+
+        yield from self._broken("entries", f"scope, {', '.join(COLUMNS)}", entry)
+        yield from self._broken("links", f"scope, {', '.join(LINK_COLUMNS)}", link)
+        yield from self._broken("log", "scope, name || ' ' || seq, seq, name, key, at, value, checksum", summed)
+        for table in ("documents", "earlier_documents"):
+            yield from self._broken(table, f"scope, collection || '/' || key, {_DOCUMENT}", summed)
+
+    def _broken(self, table: str, columns: str, is_intact: Callable[[Row], bool]) -> Iterator[Fault]:
+        for row in self._all(f"SELECT {columns} FROM tidal_{table}"):
+            intact = False
+            with suppress(Corrupt):
+                intact = is_intact(row)
+            if not intact:
+                yield Fault(table, str(row[1]), _BROKEN)
+
+    def _index(
+        self, scopes: dict[int, Scope], unindexed: dict[Scope, dict[str, list[tuple[int, int]]]]
+    ) -> Iterator[Fault]:
+        """Yield the faults of passages, their words and their vectors, and note the entries to index anew."""
+
+        def note(scope: int, id_: str | None, *span: int) -> None:
+            if id_ is not None and scope in scopes:
+                unindexed.setdefault(scopes[scope], {}).setdefault(id_, []).extend([(span[0], span[1])] if span else [])
+
+        for scope, key, id_, *place, stored in self._all(_PASSAGES):
+            if id_ is not None and passage_checksum(scope, key, id_, *place) != stored:
+                note(scope, id_)
+                yield Fault("passages", id_, _BROKEN, True)
+        for scope, id_, start, end, passage, vector, stored in self._all(_VECTORS):
+            if id_ is not None and vector_checksum(passage, scope, vector) != stored:
+                note(scope, id_, start, end)
+                yield Fault("vectors", id_, _BROKEN, True)
+        for scope, id_, start, end in self._all(_UNWORDED):
+            note(scope, id_, start, end)
+            yield Fault("keywords", id_, "its words are not those of its passage", True)
+        for table, sql in _ORPHANS.items():
+            if number := self._db.one(ALL, sql):
+                yield Fault(table, "", f"{number} rows belong to nothing", True)
+
+    def _counts(self) -> Iterator[Fault]:
+        if self._db.rows(ALL, _COUNTED) != self._db.rows(ALL, _KEPT):
+            yield Fault("counts", "corpus", "the number of passages, words or vectors is wrong", True)
+        if self._db.one(ALL, _VOLUMES_DIFFER):
+            yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
+        if number := self._db.one(ALL, _CHANGES):
+            yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
+
+    def _all(self, sql: str) -> Iterator[Any]:
+        """Yield the rows of a query, some at a time."""
+        self._db.run(ALL, (f"DECLARE tidal_check NO SCROLL CURSOR FOR {sql}", ()))
+        try:
+            while rows := self._db.rows(ALL, f"FETCH {BATCH} FROM tidal_check"):
+                yield from rows
+        finally:
+            self._db.run(ALL, ("CLOSE tidal_check", ()))

@@ -1,0 +1,220 @@
+"""The columns of a scope in a PostgreSQL database: read through an open snapshot, and searched beside its words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
+from tidal_plugins.storage.columns.packing import Piece
+from tidal_plugins.storage.columns.postings import NAME as POSTINGS
+from tidal_plugins.storage.columns.postings import Posting, Postings, distinct, scored
+from tidal_plugins.storage.columns.source import Mark, Range
+from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
+from tidal_plugins.storage.columns.units import matrix
+from tidal_plugins.storage.columns.view import Arrays, Columns, Found
+from tidal_plugins.storage.damage import PASSAGES, VECTORS, note
+from tidal_plugins.storage.entries import HEAD, TAIL, Where
+from tidal_plugins.storage.keywords import tokens
+from tidal_plugins.storage.postgres.base import figures
+from tidal_plugins.storage.postgres.conditions import NUMBERS, TEXTS, condition
+from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.entries import ENDS
+from tidal_plugins.storage.postgres.numbers import number_of, token_number
+from tidal_plugins.storage.postgres.saving import saved_pieces
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tidal_plugins.storage.columns.view import Rows
+
+GENERATIONS = 1 << 40
+"""Erasures of a scope that one generation of vectors may see: a mark counts both."""
+
+BATCH = 4096
+"""Rows that are read at a time."""
+
+_REALS = {"importance": 0.0, "valence": 0.0, "weight": -1.0, "half_life": 1.0}
+_TIMES = [name for name, kind in ENTRY.items() if kind == "i8" and name != "key"]
+_MISSING = dict.fromkeys(_TIMES, LATEST) | {"valid_from": EARLIEST} | _REALS
+_NUMBERS = ", ".join(
+    f"coalesce({name}, {_MISSING[name]}::{'float8' if name in _REALS else 'bigint'})" if name != "valid_from"
+    else f"coalesce({name}, '{EARLIEST}'::bigint)"
+    for name in ENTRY
+    if name in _MISSING
+)  # fmt: skip
+_ENTRIES = f"""
+    SELECT id, e.key, kind, channel, role, speaker, thread, source, nullif(tags, '[]'), {_NUMBERS}
+    FROM tidal_entries e WHERE e.scope = %s AND {{wanted}} AND e.key > %s ORDER BY e.key LIMIT {BATCH}
+"""
+_PASSAGES = f"""
+    SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id
+    FROM tidal_entries e JOIN tidal_passages p ON p.scope = e.scope AND p.entry = e.key
+    LEFT JOIN tidal_vectors v ON v.scope = p.scope AND v.generation = %s AND v.passage = p.key
+    WHERE e.scope = %s AND {{wanted}} AND p.key > %s ORDER BY p.key LIMIT {BATCH}
+"""
+_FOUND = f"""
+    AND e.key IN (
+        SELECT p.entry FROM tidal_words w JOIN tidal_passages p ON p.scope = w.scope AND p.key = w.passage
+        WHERE w.scope = %s AND w.token = {NUMBERS}
+    )
+"""
+_UNITS = f"""
+    SELECT passage, vector, checksum FROM tidal_vectors WHERE scope = %s AND generation = %s AND passage = {NUMBERS}
+"""
+_POSTINGS = """
+    SELECT a.place, w.passage, w.times FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) a (place, token, last)
+    JOIN tidal_words w ON w.scope = %s AND w.token = a.token AND w.passage > a.last
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSource:
+    """One scope of an open snapshot, as the origin of columns: all of it, or what has any of some words."""
+
+    db: Connections
+    scope: Scope
+    terms: Sequence[str] | None = None
+
+    def mark(self) -> Mark:
+        found = figures(self.db, self.scope)
+        return Mark(found.changes, found.generation * GENERATIONS + found.erasures)
+
+    def gone_after(self, erasures: int) -> Collection[int] | None:
+        found = figures(self.db, self.scope)
+        generation, since = divmod(erasures, GENERATIONS)
+        if generation != found.generation:
+            return None
+        sql = "SELECT entries FROM tidal_gone WHERE scope = %s AND erasure > %s"
+        noted = self.db.rows(self.scope, sql, number_of(self.scope), since)
+        return {key for (keys,) in noted for key in keys} if len(noted) == found.erasures - since else None
+
+    def saved(self) -> Iterable[tuple[Range, int, Piece]]:
+        return saved_pieces(self.db, self.scope) if self.terms is None else ()
+
+    def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
+        wanted, parameters = self._wanted(changes, gaps)
+        yield from self._pages(_ENTRIES.format(wanted=wanted), [number_of(self.scope), *parameters], 0, place=1)
+
+    def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
+        wanted, parameters = self._wanted(changes, gaps)
+        number, generation = number_of(self.scope), figures(self.db, self.scope).generation
+        parameters = [generation, number, *parameters]
+        for row in self._pages(_PASSAGES.format(wanted=wanted), parameters, key, place=0):
+            passage, entry, start, end, words, vector, stored, of_vector, id_ = row
+            if vector is not None and vector_checksum(passage, number, vector) != of_vector:
+                note(VECTORS, id_)
+                vector = None
+            if passage_checksum(number, passage, id_, start, end, words) == stored:
+                yield PassageRow(passage, entry, start, end, words, vector)
+            else:
+                note(PASSAGES, id_)
+
+    def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        found = stored_units(self.db, self.scope, keys.tolist())
+        empty = bytes(max(map(len, found.values()), default=0))
+        return matrix([found.get(key, empty) for key in keys.tolist()], len(empty) // 4)
+
+    def _pages(self, sql: str, parameters: Sequence[Any], after: int, place: int) -> Iterator[Any]:
+        """Yield rows by their key, which stands at a place of each; a large scope comes in several statements."""
+        while True:
+            rows = self.db.rows(self.scope, sql, *parameters, after)
+            yield from rows
+            if len(rows) < BATCH:
+                return
+            after = rows[-1][place]
+
+    def _wanted(self, changes: int, gaps: Sequence[Range]) -> tuple[str, list[Any]]:
+        between = [(max(first, 0), last) for first, last in gaps if first <= last]
+        sql = f"(e.changed > %s{' OR e.key BETWEEN %s AND %s' * len(between)})"
+        parameters: list[Any] = [changes, *(end for gap in between for end in gap)]
+        if self.terms is None:
+            return sql, parameters
+        wanted = [token_number(tokens(word)) for word in distinct(self.terms)]
+        return sql + _FOUND, [*parameters, number_of(self.scope), wanted]
+
+
+class PostgresColumns(Columns):
+    """The columns of a scope, with what only the database knows. Use it inside the snapshot that it was made in."""
+
+    def __init__(self, arrays: Arrays, db: Connections, scope: Scope, deadline: float, last: int | None) -> None:
+        super().__init__(arrays, last)
+        self._db, self._scope, self._number, self._deadline = db, scope, number_of(scope), deadline
+        self._units: dict[int, bytes] = {}
+
+    def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+        with self._db.deadline(self._deadline):
+            return super().nearest(unit, k, where)
+
+    def units(self, passages: Rows) -> NDArray[np.float32]:
+        if self.arrays.units is not None:
+            return super().units(passages)
+        keys = self.arrays.passages["key"][passages].tolist()
+        unknown = [key for key in keys if key not in self._units]
+        if unknown:
+            self._units |= (found := stored_units(self._db, self._scope, unknown))
+            self._note_damaged([key for key in unknown if key not in found])
+        empty = bytes(4 * self.arrays.dimensions)
+        return matrix([self._units.get(key, empty) for key in keys], self.arrays.dimensions)
+
+    def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
+        words = distinct(terms) if k > 0 else []
+        held = self.arrays.notes.setdefault(POSTINGS, Postings()) if self._last is None else Postings()
+        with self._db.deadline(self._deadline):
+            postings = held.of(self._postings, words, self.arrays)
+        now = figures(self._db, self._scope)
+        found = scored(postings, self.arrays.passages["words"], now.passages, now.words / max(now.passages, 1))
+        return self.best(*found, k, where)
+
+    def rows(self, ids: Sequence[str]) -> Rows:
+        sql = f"SELECT id, key FROM tidal_entries WHERE scope = %s AND id = {TEXTS}"
+        found = dict(self._db.rows(self._scope, sql, self._number, list(ids))) if len(ids) else {}
+        keys, known = np.array([found.get(id_, -1) for id_ in ids], np.int64), self.arrays.key
+        if not len(known) or not len(keys):
+            return np.full(len(keys), -1, np.int64)
+        places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+        return np.where(known[places] == keys, places, -1)
+
+    def heads(self, rows: Rows) -> list[tuple[str, str]]:
+        sql = f"SELECT e.key, {ENDS} FROM tidal_entries e WHERE e.scope = %s AND e.key = {NUMBERS}"
+        found = {key: (head[:HEAD], tail[-TAIL:]) for key, head, tail in self._of(sql, rows)}
+        return [found.get(key, ("", "")) for key in self.arrays.key[rows].tolist()]
+
+    def emotions(self, rows: Rows) -> list[Mapping[str, float] | None]:
+        sql = f"SELECT key, emotions FROM tidal_entries WHERE scope = %s AND key = {NUMBERS} AND emotions IS NOT NULL"
+        found = {key: json.loads(emotions) for key, emotions in self._of(sql, rows)}
+        return [found.get(key) for key in self.arrays.key[rows].tolist()]
+
+    def select(self, where: Where) -> Rows:
+        filter_ = condition(self._scope, where)
+        sql = f"SELECT e.key FROM tidal_entries e WHERE {filter_.sql}"
+        rows = self._db.rows(self._scope, sql, *filter_.parameters)
+        return np.fromiter((row[0] for row in rows), np.int64)
+
+    def _of(self, sql: str, rows: Rows) -> list[Any]:
+        keys = self.arrays.key[rows].tolist()
+        return self._db.rows(self._scope, sql, self._number, keys) if keys else []
+
+    def _postings(self, asked: Sequence[tuple[str, Posting | None]]) -> NDArray[np.int64]:
+        numbers = [token_number(tokens(word)) for word, _ in asked]
+        last = [known.last if known else 0 for _, known in asked]
+        found = self._db.rows(self._scope, _POSTINGS, list(range(len(asked))), numbers, last, self._number)
+        return np.array(found, np.int64).reshape(-1, 3)
+
+    def _note_damaged(self, passages: Sequence[int]) -> None:
+        """Note of which entries vectors are damaged or not there."""
+        rows, _ = self.passages_of_keys(np.array(passages, np.int64))
+        for id_ in dict.fromkeys(self.ids(self.arrays.passages["entry"][rows])):
+            note(VECTORS, id_)
+
+
+def stored_units(db: Connections, scope: Scope, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the vectors of passages by key, without the damaged ones."""
+    number, generation = number_of(scope), figures(db, scope).generation
+    found = db.rows(scope, _UNITS, number, generation, list(keys))
+    return {key: vector for key, vector, sum_ in found if sum_ == vector_checksum(key, number, vector)}

@@ -1,0 +1,107 @@
+"""Documents in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tidal_plugins.errors import Conflict
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import META, STORE, Document, Documents
+from tidal_plugins.storage.checksums import checksum
+from tidal_plugins.storage.damage import DOCUMENTS, Damaged, corrupt, intact
+from tidal_plugins.storage.postgres.base import PostgresBase
+from tidal_plugins.storage.postgres.conditions import TEXTS
+from tidal_plugins.storage.postgres.connections import Statement
+from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.rows import Row, check_storable
+from tidal_plugins.storage.values import from_json, to_json
+
+_THESE = f"scope = %s AND collection = %s AND key = {TEXTS}"
+_VERSIONS = f"SELECT key, version FROM tidal_documents WHERE {_THESE}"
+_KEEP = f"""
+    INSERT INTO tidal_earlier_documents (scope, collection, key, version, value, checksum)
+    SELECT scope, collection, key, version, value, checksum FROM tidal_documents WHERE {_THESE}
+"""
+_DROP = """
+    DELETE FROM tidal_earlier_documents d USING unnest(%s::text[], %s::bigint[]) u (key, version)
+    WHERE d.scope = %s AND d.collection = %s AND d.key = u.key AND d.version <= u.version
+"""
+_WRITE = """
+    INSERT INTO tidal_documents (scope, collection, key, value, version, checksum)
+    SELECT %s, %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[], %b::bytea[])
+    ON CONFLICT (scope, collection, key)
+    DO UPDATE SET value = excluded.value, version = excluded.version, checksum = excluded.checksum
+"""
+
+
+class DocumentStore(PostgresBase, Documents):
+    """Stores current documents as rows of one table, their earlier versions of another."""
+
+    def documents(
+        self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False
+    ) -> list[Document]:
+        with self.snapshot():
+            found = self._read("tidal_documents", scope, collection, keys)
+            if not versions:
+                return found
+            earlier: dict[str, list[Document]] = {document.key: [] for document in found}
+            for document in self._read("tidal_earlier_documents", scope, collection, keys):
+                if document.key in earlier:  # else what stands now is damaged, and no earlier one may stand for it
+                    earlier[document.key].append(document)
+            return [version for document in found for version in (document, *earlier[document.key])]
+
+    def write_documents(
+        self,
+        scope: Scope,
+        collection: str,
+        values: Mapping[str, Any],
+        *,
+        expected: int | None = None,
+        keep: int = 0,
+    ) -> dict[str, int]:
+        texts = {key: to_json(value) for key, value in values.items()}
+        check_storable((collection, *texts, *texts.values()))
+        with self.transaction():
+            if not texts:
+                return {}
+            these = [number_of(scope), collection, list(texts)]
+            known: dict[str, int] = dict(self._db.rows(scope, _VERSIONS, *these))
+            for key in texts if expected is not None else ():
+                if expected != (version := known.get(key, 0)):
+                    reason = f"is at version {version}, not {expected}; read it again and retry"
+                    raise Conflict(f"{collection}/{key} {reason}")
+            versions = {key: known.get(key, 0) + 1 for key in texts}
+            statements: list[Statement] = [(_KEEP, these)] if keep > 0 else []
+            if known:
+                last = [version - max(keep, 0) for version in known.values()]
+                statements.append((_DROP, [list(known), last, *these[:2]]))
+            sums = [checksum(scope, collection, key, text, versions[key]) for key, text in texts.items()]
+            columns = (list(texts), list(texts.values()), list(versions.values()), sums)
+            self._db.run(scope, *statements, (_WRITE, [*these[:2], *columns]))
+            return versions
+
+    def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
+        chosen = [number_of(scope), collection, list(keys)]
+        tables = ("tidal_earlier_documents", "tidal_documents")
+        with self.transaction():
+            return self._db.run(scope, *((f"DELETE FROM {table} WHERE {_THESE}", chosen) for table in tables))
+
+    def _read(self, table: str, scope: Scope, collection: str, keys: Collection[str] | None) -> list[Document]:
+        sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = %s AND collection = %s"
+        order = "ORDER BY key, version DESC"
+        if keys is None:
+            rows = self._db.rows(scope, f"{sql} {order}", number_of(scope), collection)
+        else:
+            rows = self._db.kept(scope, f"{sql} AND key = {TEXTS} {order}", number_of(scope), collection, list(keys))
+        if (scope, collection) == (STORE, META):  # without one nothing of the store can be read as it was meant
+            return [_document(row, scope) for row in rows]
+        return list(intact(rows, lambda row: _document(row, scope)))
+
+
+def _document(row: Row, scope: Scope) -> Document:
+    """Return the document of a row. Raises ``Corrupt``."""
+    collection, key, value, version, stored = row
+    if checksum(scope, *row[:-1]) != stored:
+        raise corrupt(Damaged(DOCUMENTS, f"{collection}/{key}"))
+    return Document(key, from_json(value), version)

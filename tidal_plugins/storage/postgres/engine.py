@@ -1,0 +1,132 @@
+"""The PostgreSQL engine: the parts of the contract over one database."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.columns.cache import ColumnCache
+from tidal_plugins.storage.measures import Measures
+from tidal_plugins.storage.postgres.checks import CheckStore
+from tidal_plugins.storage.postgres.connections import ALL, Connections
+from tidal_plugins.storage.postgres.documents import DocumentStore
+from tidal_plugins.storage.postgres.links import LinkStore
+from tidal_plugins.storage.postgres.listing import ListingStore
+from tidal_plugins.storage.postgres.log import LogStore
+from tidal_plugins.storage.postgres.renewal import remove_replaced
+from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
+from tidal_plugins.storage.postgres.search import SearchStore
+from tidal_plugins.storage.postgres.writing import EntryStore
+
+EXACT_VECTORS = 25_000
+"""Vectors of a scope that are held in memory as they are; see the SQLite engine."""
+
+SCRUB_SECONDS = 1.0
+"""Time for which a scrub waits for readers of an older state."""
+
+_READERS = """
+    SELECT EXISTS (
+        SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND backend_type = 'client backend' AND backend_xmin IS NOT NULL
+    )
+"""
+_MAY_VACUUM = """
+    SELECT current_setting('server_version_num')::int >= 170000 AND has_table_privilege(c.oid, 'MAINTAIN')
+    FROM pg_class c WHERE c.oid = to_regclass('tidal_entries')
+"""
+_OWNS = "SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = to_regclass('tidal_entries')"
+_BYTES = """
+    SELECT coalesce(sum(pg_total_relation_size(i.inhrelid)), 0)::bigint FROM pg_inherits i
+    WHERE i.inhparent = ANY (SELECT to_regclass(t) FROM unnest(%s::text[]) t)
+"""
+
+
+class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, ListingStore, Storage):
+    """Stores a memory in a PostgreSQL database, which any number of processes on any machine may share.
+
+    ``durability="fast"`` lets the server acknowledge a commit before it is on disk: nothing tears, but a crash of the
+    server may take the last commits. ``busy_timeout`` bounds the wait for the lock of a scope. The other options are
+    those of the SQLite engine. ``partitions`` counts for a new database alone.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        durability: Literal["full", "fast"] = "full",
+        busy_timeout: float = 30.0,
+        query_deadline: float = 2.0,
+        exact_vectors_up_to: int = EXACT_VECTORS,
+        column_cache_bytes: int = 256 * 1024 * 1024,
+        read_only: bool = False,
+        partitions: int = PARTITIONS,
+    ) -> None:
+        self._db = Connections(url, durable=durability == "full", busy_timeout=busy_timeout, read_only=read_only)
+        self.path, self.read_only = self._db.path, read_only
+        self._deadline, self._figures, self._saving = query_deadline, {}, []
+        self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
+        with self._db.lent() as connection:
+            prepare(connection, self.path, partitions, read_only=read_only)
+        _open_stores.add(self)
+
+    @contextmanager
+    def within_deadline(self) -> Iterator[None]:
+        if self._db.limit is not None or self._db.writing:
+            yield
+        else:
+            with self._db.deadline(self._deadline):
+                yield
+
+    def measures(self) -> Measures:
+        with self.snapshot():
+            size = int(self._db.one(ALL, _BYTES, list(TABLES)))
+        return Measures(file_bytes=size, slow=self._db.slow, timeouts=self._db.timeouts)
+
+    def scrub(self) -> bool:
+        with self.transaction():
+            remove_replaced(self._db)
+        self._held.forget()
+        self._figures.clear()
+        with self.snapshot():
+            allowed = self._db.one(ALL, _OWNS) or self._db.one(ALL, _MAY_VACUUM)
+        if not allowed:
+            return False
+        end, reading = time.monotonic() + SCRUB_SECONDS, True
+        while reading and time.monotonic() < end:
+            with self._db.lent() as connection:
+                reading = bool(connection.execute(_READERS).fetchone()[0])
+            if reading:
+                time.sleep(0.02)
+        self._db.alone(f"VACUUM {', '.join(TABLES)}")
+        return not reading
+
+    def close(self) -> None:
+        self._saved()
+        self._db.close()
+        self._held.forget()
+
+    def forked(self) -> None:
+        """Start anew in a child process, where threads that do not exist may hold locks."""
+        self._saving = []
+        self._db.forked()
+        self._held.forget()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+
+_open_stores: weakref.WeakSet[PostgresStorage] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for store in _open_stores:
+        store.forked()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)

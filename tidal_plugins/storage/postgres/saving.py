@@ -1,0 +1,112 @@
+"""Columns that are saved in the database, piece by piece, so that a process need not read every row when it first
+searches. What they hold, and when they are dropped, is as in the SQLite engine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.columns.packing import SIZE, Piece, packed, unpacked
+from tidal_plugins.storage.columns.source import Mark
+from tidal_plugins.storage.postgres.base import figures
+from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.numbers import number_of
+
+if TYPE_CHECKING:
+    from tidal_plugins.storage.columns.view import Arrays
+
+GENERATIONS = 1 << 40
+
+_PIECES = """
+    SELECT first, last, changes, centre, checksum{columns} FROM tidal_columns WHERE scope = %s ORDER BY first
+"""
+_CHANGED = "SELECT key FROM tidal_entries WHERE scope = %s AND changed > %s ORDER BY key"
+_NEWER = "SELECT 1 FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s AND changes >= %s LIMIT 1"
+_DROP = "DELETE FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s"
+_ADD = """
+    INSERT INTO tidal_columns (scope, first, last, changes, centre, columns, checksum)
+    VALUES (%s, %s, %s, %s, %s, %b, %s)
+"""
+_MARK = "UPDATE tidal_columns SET changes = %s WHERE scope = %s AND first = %s AND last = %s AND changes = %s"
+
+logger = logging.getLogger(__name__)
+
+
+class Saved(NamedTuple):
+    """A piece: the first and the last key of its entries, and the change as of which they are."""
+
+    first: int
+    last: int
+    changes: int
+    centre: int
+    checksum: int
+
+
+def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int], int, Piece]]:
+    """Yield the saved pieces of a scope by their keys, without the damaged ones."""
+    for *row, columns in db.rows(scope, _PIECES.format(columns=", columns"), number_of(scope)):
+        saved = Saved(*row)
+        piece = unpacked(columns) if crc32(columns, saved.first & 0xFFFF) == saved.checksum else None
+        if piece is None:
+            logger.error("saved columns are damaged: they are read from the entries instead")
+        else:
+            yield (saved.first, saved.last), saved.changes, piece
+
+
+def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
+    """Save columns as they were at a mark: the pieces that changed since they were saved, and new full ones."""
+    number = number_of(scope)
+    with db.snapshot():
+        rows = [Saved(*row) for row in db.rows(scope, _PIECES.format(columns=""), number)]
+        oldest = min((row.changes for row in rows), default=0)
+        changed = [key for (key,) in db.rows(scope, _CHANGED, number, oldest)] if rows else []
+    kept, pieces = _planned(arrays, rows, changed)
+    for first, end in pieces:
+        data = packed(arrays, first, end)
+        keys = int(arrays.key[first]), int(arrays.key[end - 1])
+        with db.transaction():
+            if not _is_current(db, scope, mark):
+                return
+            if not db.rows(scope, _NEWER, number, keys[1], keys[0], mark.changes):
+                sum_ = crc32(data, keys[0] & 0xFFFF)
+                added = [number, *keys, mark.changes, _centre(arrays), data, sum_]
+                db.run(scope, (_DROP, [number, keys[1], keys[0]]), (_ADD, added))
+    with db.transaction():
+        if kept and _is_current(db, scope, mark):
+            db.run(scope, *((_MARK, [mark.changes, number, row.first, row.last, row.changes]) for row in kept))
+
+
+def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:
+    found = figures(db, scope)
+    return mark.erasures == found.generation * GENERATIONS + found.erasures
+
+
+def _planned(
+    arrays: Arrays, rows: Sequence[Saved], changed: Sequence[int]
+) -> tuple[list[Saved], list[tuple[int, int]]]:
+    """Return the pieces that are still as they were saved, and from which row to which the others are to be saved."""
+    import numpy as np
+
+    keys = np.array(changed, np.int64)
+    kept, pieces, begin = list[Saved](), list[tuple[int, int]](), 0
+    for row in rows:
+        low, high = np.searchsorted(keys, [row.first, row.last + 1])
+        if low < high or row.centre != _centre(arrays):
+            continue
+        first, end = np.searchsorted(arrays.key, [row.first, row.last + 1]).tolist()
+        pieces += _cut(begin, first)
+        kept.append(row)
+        begin = end
+    pieces += [(first, end) for first, end in _cut(begin, arrays.rows) if end - first == SIZE]
+    return kept, pieces
+
+
+def _centre(arrays: Arrays) -> int:
+    return 0 if arrays.codes is None else crc32(arrays.codes.centre.tobytes())
+
+
+def _cut(begin: int, end: int) -> list[tuple[int, int]]:
+    return [(first, min(first + SIZE, end)) for first in range(begin, end, SIZE)]

@@ -1,0 +1,80 @@
+"""PostgreSQL's errors as errors of this library, which never bear a password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from tidal_plugins.errors import Busy, DiskFull, InvalidInput, InvalidText, QueryTimeout, ReadOnly, StorageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SECRET = ("password", "sslpassword", "passfile", "sslkey")
+"""Parameters of a URL that are not shown."""
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without its secrets."""
+    try:
+        parts = urlsplit(url)
+        user, at, host = parts.netloc.rpartition("@")
+        query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in _SECRET], safe="/")
+        return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{host}", parts.path, query, ""))
+    except ValueError:
+        return url.partition("://")[0] + "://…"
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raise PostgreSQL's errors as errors of this library, with a remedy each. ``path`` is a URL without secrets."""
+    import psycopg
+
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
+    except psycopg.Error as error:
+        raise translation(path, error) from error
+
+
+def translation(path: str, error: psycopg.Error) -> Exception:
+    """Return the error of this library that stands for one of PostgreSQL's."""
+    state, message = error.sqlstate or "", str(error).strip().partition("\n")[0]
+    match state[:2], state:
+        case _, "57014":
+            return QueryTimeout(
+                "a query took longer than it may; ask for less, with fewer words, a smaller limit or depth, or raise "
+                "Settings.storage.query_deadline"
+            )
+        case _, "55P03":
+            return Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout")
+        case ("40", _) | (_, "53300"):
+            return Busy(f"{path} is too busy for this write ({message}); nothing of it was written: try again")
+        case ("53", _) | (_, "58030"):
+            return DiskFull(f"the server of {path} has no room ({message}); nothing was written. Free some, try again")
+        case _, "25006":
+            return ReadOnly(f"{path} takes no writes ({message}); write to the primary server")
+        case _, "42501":
+            return ReadOnly(f"the role at {path} lacks a right ({message}); docs/postgres.md lists the grants it needs")
+        case "22", "22003":
+            return InvalidInput(f"a number is too large for PostgreSQL ({message})")
+        case "22", _:
+            return InvalidInput(f"PostgreSQL refused a value ({message})")
+    if is_lost(error):
+        return StorageError(
+            f"the connection to {path} failed ({message or 'it was lost'}); the next call opens another"
+        )
+    return StorageError(f"PostgreSQL failed on {path}: {type(error).__name__}: {message}")
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether an error means that the connection is gone."""
+    import psycopg
+
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    state = error.sqlstate or ""
+    return not state or state[:2] in ("08", "57")

@@ -13,6 +13,7 @@ from tidal_plugins.storage.damage import DOCUMENTS, Damaged, corrupt, intact
 from tidal_plugins.storage.postgres.base import PostgresBase
 from tidal_plugins.storage.postgres.conditions import TEXTS
 from tidal_plugins.storage.postgres.connections import Statement
+from tidal_plugins.storage.postgres.locks import STORE_ROWS, reading, writing
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.rows import Row, check_storable
 from tidal_plugins.storage.values import from_json, to_json
@@ -65,8 +66,9 @@ class DocumentStore(PostgresBase, Documents):
         with self.transaction():
             if not texts:
                 return {}
-            these = [number_of(scope), collection, list(texts)]
-            known: dict[str, int] = dict(self._db.rows(scope, _VERSIONS, *these))
+            these, place = [number_of(scope), collection, list(texts)], STORE_ROWS if scope == STORE else scope
+            locks = writing(self._db, collection, texts) if scope == STORE else []
+            known: dict[str, int] = dict(self._db.last(place, *locks, (_VERSIONS, these)))
             for key in texts if expected is not None else ():
                 if expected != (version := known.get(key, 0)):
                     reason = f"is at version {version}, not {expected}; read it again and retry"
@@ -78,20 +80,26 @@ class DocumentStore(PostgresBase, Documents):
                 statements.append((_DROP, [list(known), last, *these[:2]]))
             sums = [checksum(scope, collection, key, text, versions[key]) for key, text in texts.items()]
             columns = (list(texts), list(texts.values()), list(versions.values()), sums)
-            self._db.run(scope, *statements, (_WRITE, [*these[:2], *columns]))
+            self._db.run(place, *statements, (_WRITE, [*these[:2], *columns]))
             return versions
 
     def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
         chosen = [number_of(scope), collection, list(keys)]
         tables = ("tidal_earlier_documents", "tidal_documents")
+        statements = [(f"DELETE FROM {table} WHERE {_THESE}", chosen) for table in tables]
         with self.transaction():
-            return self._db.run(scope, *((f"DELETE FROM {table} WHERE {_THESE}", chosen) for table in tables))
+            if scope == STORE:
+                return self._db.run(STORE_ROWS, *writing(self._db, collection, keys), *statements)
+            return self._db.run(scope, *statements)
 
     def _read(self, table: str, scope: Scope, collection: str, keys: Collection[str] | None) -> list[Document]:
         sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = %s AND collection = %s"
         order = "ORDER BY key, version DESC"
         if keys is None:
             rows = self._db.rows(scope, f"{sql} {order}", number_of(scope), collection)
+        elif scope == STORE and self._db.writing:
+            chosen = (f"{sql} AND key = {TEXTS} {order}", [number_of(scope), collection, list(keys)])
+            rows = self._db.last(STORE_ROWS, *reading(self._db, collection, keys), chosen)
         else:
             rows = self._db.kept(scope, f"{sql} AND key = {TEXTS} {order}", number_of(scope), collection, list(keys))
         if (scope, collection) == (STORE, META):  # without one nothing of the store can be read as it was meant

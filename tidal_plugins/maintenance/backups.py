@@ -35,7 +35,8 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     check_flag(replace, "replace")
     check_flag(damaged, "damaged")
     if not isinstance(storage, Backups):
-        raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
+        way = "open the memory at a path, or on PostgreSQL back up the database with pg_dump"
+        raise InvalidInput(f"{path_of(storage)} has no file to back up; {way}")
     target = target_of(path)
     if is_same(target, path_of(storage)):
         raise InvalidInput(f"{target} is the memory itself; name another file for its backup")

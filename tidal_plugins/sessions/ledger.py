@@ -6,12 +6,13 @@ Each call is one transaction: what has returned is durable, and a process that d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from tidal_plugins.errors import InvalidInput, NotFound, PolicyViolation, SessionClosed
+from tidal_plugins.errors import Conflict, InvalidInput, NotFound, PolicyViolation, SessionClosed
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import EPISODE, Scope, derive_id
 from tidal_plugins.model.session import (
@@ -28,9 +29,9 @@ from tidal_plugins.sessions.counters import Counters
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.shown import shown, shown_scope
-from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.storage.base import META, STORE, Line, Storage, Where
 from tidal_plugins.storage.damage import intact, whole
-from tidal_plugins.storage.shorthands import read_document, read_meta, write_document, write_meta
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.tuning import SignalTuning
 from tidal_plugins.validation import MAX_ID, check_int
 
@@ -63,15 +64,17 @@ class Ledger:
         key = derive_id(self.scope, thread, info.user, info.agent, info.policy.model_dump_json(), info.policy_name)
         if thread and (standing := self._standing(key)):  # a recall that goes on in one must not wait for who writes
             return standing
-        with self.storage.transaction():
-            if thread and (standing := self._standing(key)):
-                return standing
-            id_ = int(read_meta(self.storage, LAST_ID) or 0) + 1
-            write_meta(self.storage, LAST_ID, id_)
-            self._write(opened := replace(info, id=id_))
-            if thread:
-                write_document(self.storage, self.scope, THREADS, key, id_)
-        return opened
+        while True:
+            last = read_document(self.storage, STORE, META, LAST_ID)  # before: nobody waits for who only reads it
+            with suppress(Conflict), self.storage.transaction():  # another process took the id meanwhile
+                if thread and (standing := self._standing(key)):
+                    return standing
+                opened = replace(info, id=int(last.value if last else 0) + 1)
+                write_document(self.storage, STORE, META, LAST_ID, opened.id, expected=last.version if last else 0)
+                self._write(opened)
+                if thread:
+                    write_document(self.storage, self.scope, THREADS, key, opened.id)
+                return opened
 
     def _standing(self, key: str) -> SessionInfo | None:
         """Return the session that is open under a thread's key."""

@@ -92,10 +92,8 @@ class Connections:
     # blocks
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Run a block as one transaction, or join the one that is open.
-
-        It locks each scope when it first reads or writes something of it, until it ends.
-        """
+        """Run a block as one transaction, or join the one that is open. It locks each scope when it first reads or
+        writes something of it, until it ends; of the documents about the whole store those alone that it names."""
         self.check_open()
         if self.read_only:
             raise ReadOnly(f"{self.path} was opened for reading only; open it without read_only= to write")
@@ -137,7 +135,11 @@ class Connections:
 
     def rows(self, scope: Scope | str, sql: str, *parameters: Any) -> list[Any]:
         """Return the rows of a statement about one scope, or ``ALL``."""
-        return list(self._execute(scope, [(sql, parameters)]).fetchall())
+        return self.last(scope, (sql, parameters))
+
+    def last(self, scope: Scope | str, *statements: Statement) -> list[Any]:
+        """Run statements in one round trip. Return the rows of the last one."""
+        return list(self._execute(scope, statements).fetchall())
 
     def one(self, scope: Scope | str, sql: str, *parameters: Any) -> Any:
         """Return the first column of the first row, or ``None``."""
@@ -153,10 +155,9 @@ class Connections:
         work = self.current
         if not work.writes or scope in work.locked:
             return
-        path = self._send(work, scope, [(_LOCK, [number_of(scope)])]).fetchone()
-        if path is None:
-            add = (_ADD, [number_of(scope), path_of(scope)])
-            path = self._send(work, scope, [add, (_LOCK, [number_of(scope)])]).fetchone()
+        lock = (_LOCK, [number_of(scope)])
+        if (path := self._send(work, scope, [lock]).fetchone()) is None:
+            path = self._send(work, scope, [(_ADD, [number_of(scope), path_of(scope)]), lock]).fetchone()
         if path is None or path[0] != path_of(scope):
             raise StorageError("two scopes have the same number, which happens once in 2^63: name this one differently")
         work.locked.add(scope)

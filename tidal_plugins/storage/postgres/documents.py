@@ -13,6 +13,7 @@ from tidal_plugins.storage.damage import DOCUMENTS, Damaged, corrupt, intact
 from tidal_plugins.storage.postgres.base import PostgresBase
 from tidal_plugins.storage.postgres.conditions import TEXTS
 from tidal_plugins.storage.postgres.connections import Statement
+from tidal_plugins.storage.postgres.locks import STORE_ROWS, reading, writing
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.rows import Row, check_storable
 from tidal_plugins.storage.values import from_json, to_json
@@ -39,14 +40,22 @@ class DocumentStore(PostgresBase, Documents):
     """Stores current documents as rows of one table, their earlier versions of another."""
 
     def documents(
-        self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False
+        self,
+        scope: Scope,
+        collection: str,
+        keys: Collection[str] | None = None,
+        *,
+        versions: bool = False,
+        limit: int | None = None,
+        after: int = 0,
     ) -> list[Document]:
         with self.snapshot():
-            found = self._read("tidal_documents", scope, collection, keys)
+            found = self._read("tidal_documents", scope, collection, keys, limit, after)
             if not versions:
                 return found
             earlier: dict[str, list[Document]] = {document.key: [] for document in found}
-            for document in self._read("tidal_earlier_documents", scope, collection, keys):
+            these = keys if limit is None and not after else list(earlier)
+            for document in self._read("tidal_earlier_documents", scope, collection, these):
                 if document.key in earlier:  # else what stands now is damaged, and no earlier one may stand for it
                     earlier[document.key].append(document)
             return [version for document in found for version in (document, *earlier[document.key])]
@@ -65,8 +74,9 @@ class DocumentStore(PostgresBase, Documents):
         with self.transaction():
             if not texts:
                 return {}
-            these = [number_of(scope), collection, list(texts)]
-            known: dict[str, int] = dict(self._db.rows(scope, _VERSIONS, *these))
+            these, place = [number_of(scope), collection, list(texts)], STORE_ROWS if scope == STORE else scope
+            locks = writing(self._db, collection, texts) if scope == STORE else []
+            known: dict[str, int] = dict(self._db.last(place, *locks, (_VERSIONS, these)))
             for key in texts if expected is not None else ():
                 if expected != (version := known.get(key, 0)):
                     reason = f"is at version {version}, not {expected}; read it again and retry"
@@ -78,22 +88,39 @@ class DocumentStore(PostgresBase, Documents):
                 statements.append((_DROP, [list(known), last, *these[:2]]))
             sums = [checksum(scope, collection, key, text, versions[key]) for key, text in texts.items()]
             columns = (list(texts), list(texts.values()), list(versions.values()), sums)
-            self._db.run(scope, *statements, (_WRITE, [*these[:2], *columns]))
+            self._db.run(place, *statements, (_WRITE, [*these[:2], *columns]))
             return versions
 
     def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
         chosen = [number_of(scope), collection, list(keys)]
         tables = ("tidal_earlier_documents", "tidal_documents")
+        statements = [(f"DELETE FROM {table} WHERE {_THESE}", chosen) for table in tables]
         with self.transaction():
-            return self._db.run(scope, *((f"DELETE FROM {table} WHERE {_THESE}", chosen) for table in tables))
+            if scope == STORE:
+                return self._db.run(STORE_ROWS, *writing(self._db, collection, keys), *statements)
+            return self._db.run(scope, *statements)
 
-    def _read(self, table: str, scope: Scope, collection: str, keys: Collection[str] | None) -> list[Document]:
+    def _read(
+        self,
+        table: str,
+        scope: Scope,
+        collection: str,
+        keys: Collection[str] | None,
+        limit: int | None = None,
+        after: int = 0,
+    ) -> list[Document]:
         sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = %s AND collection = %s"
-        order = "ORDER BY key, version DESC"
+        given: list[Any] = [number_of(scope), collection, *([] if keys is None else [list(keys)])]
+        sql += f"{'' if keys is None else f' AND key = {TEXTS}'} ORDER BY key, version DESC"
+        if limit is not None or after:
+            sql += " LIMIT %s OFFSET %s"
+            given += [limit, after]
         if keys is None:
-            rows = self._db.rows(scope, f"{sql} {order}", number_of(scope), collection)
+            rows = self._db.rows(scope, sql, *given)
+        elif scope == STORE and self._db.writing:
+            rows = self._db.last(STORE_ROWS, *reading(self._db, collection, keys), (sql, given))
         else:
-            rows = self._db.kept(scope, f"{sql} AND key = {TEXTS} {order}", number_of(scope), collection, list(keys))
+            rows = self._db.kept(scope, sql, *given)
         if (scope, collection) == (STORE, META):  # without one nothing of the store can be read as it was meant
             return [_document(row, scope) for row in rows]
         return list(intact(rows, lambda row: _document(row, scope)))

@@ -11,6 +11,7 @@ from tidal_plugins.storage.base import Outdated, Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.postgres.conditions import NUMBERS
 from tidal_plugins.storage.postgres.connections import ALL, SHARDS, Connections
+from tidal_plugins.storage.postgres.locks import lock_read
 from tidal_plugins.storage.values import from_json
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ _LEFT = "SELECT count(*) FROM tidal_vectors WHERE generation < %s"
 
 def renew(db: Connections, units: Mapping[int, NDArray[np.float32]], most: int, anew: bool) -> Renewal:
     """Store new vectors, and put all of them in place once none is missing. Call it inside a transaction."""
+    lock_read(db)  # before the state, as every writer takes them
     db.flush()
     [(generation, dimensions)] = db.rows(ALL, _STATE)  # no other renewal, and no vector of a put, until this one ends
     if anew:

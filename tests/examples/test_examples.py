@@ -49,7 +49,7 @@ def test_the_demo_lives_through_its_threads_and_answers_from_the_first(tmp_path)
     answer = done.stdout.rpartition("How do I get into the boat shed")[2]
     assert "watering can" in answer
     assert "surfaced from thread 1" in answer
-    assert "See it in a browser: tidal inspect" in " ".join(done.stdout.split()[-6:])
+    assert "See it in a browser: tidal inspect" in " ".join(done.stdout.split()[-8:])
     assert (tmp_path / "agent.db").exists()
     assert done.stderr == ""
 

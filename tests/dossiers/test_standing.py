@@ -130,7 +130,7 @@ def test_the_capsule_has_people_rules_and_what_must_be_at_hand(live):
     assert "allergic to hazelnuts" in capsule["identity"]
     assert "Halvard" in capsule["key_contacts"]
     assert "metric units" in capsule["operational_rules"]
-    assert "fox" not in str(capsule)
+    assert "a fox" not in str(capsule)
     assert capsule.filled == ("identity", "key_contacts", "operational_rules")
 
 

@@ -77,6 +77,14 @@ class Capsules:
         with self.storage.transaction():  # nobody can be quicker
             return self._current(now, max_age, thread)
 
+    def stored(self) -> Capsule | None:
+        """Return the capsule as it was last made, with what people wrote then, or ``None``."""
+        with self.storage.snapshot():
+            made, layout = self._document(CAPSULES), self._document(LAYOUT)
+        if made is None or not made.value:
+            return None
+        return replace(read_capsule(made), written=version_of(layout))
+
     def _current(self, now: datetime, max_age: timedelta, thread: str | None) -> Capsule:
         with self.storage.snapshot():
             layout, made = self._document(LAYOUT), self._document(CAPSULES)

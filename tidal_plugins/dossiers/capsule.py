@@ -79,11 +79,8 @@ class Capsules:
 
     def stored(self) -> Capsule | None:
         """Return the capsule as it was last made, with what people wrote then, or ``None``."""
-        with self.storage.snapshot():
-            made, layout = self._document(CAPSULES), self._document(LAYOUT)
-        if made is None or not made.value:
-            return None
-        return replace(read_capsule(made), written=version_of(layout))
+        made = self._document(CAPSULES)
+        return read_capsule(made) if made and made.value else None
 
     def _current(self, now: datetime, max_age: timedelta, thread: str | None) -> Capsule:
         with self.storage.snapshot():

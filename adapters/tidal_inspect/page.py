@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -98,6 +99,21 @@ class Page:
         number = self.number(name, 1)
         rows = read(size + 1, (number - 1) * size)
         return Listed(rows[:size], number, rows[size] if len(rows) > size else None)
+
+    def fields(self, thing: object, *names: str) -> dict[str, str]:
+        """Return some attributes of a thing by name, as text, without the empty ones."""
+        found = {name.replace("_", " "): self.told(getattr(thing, name)) for name in names}
+        return {name: value for name, value in found.items() if value}
+
+    def told(self, value: object) -> str:
+        """Return a value as text: times in the zone of the memory, mappings as JSON, and several separated by commas."""
+        if isinstance(value, datetime):
+            return f"{value.astimezone(self.memory.settings.zone):%Y-%m-%d %H:%M}"
+        if isinstance(value, Mapping):
+            return json.dumps(value, ensure_ascii=False, default=str) if value else ""
+        if isinstance(value, Collection) and not isinstance(value, str):
+            return ", ".join(map(str, sorted(value) if isinstance(value, frozenset) else value))
+        return "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
     def link(self, **changed: object) -> str:
         """Return the address of this page with some fields changed; ``None`` takes one away."""

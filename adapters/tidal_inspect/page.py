@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from starlette.responses import Response
 
-from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.shown import shown
 
 SIZE = 25
@@ -105,8 +105,13 @@ class Page:
         found = {name.replace("_", " "): self.told(getattr(thing, name)) for name in names}
         return {name: value for name, value in found.items() if value}
 
+    def rules(self, policy: Policy) -> dict[str, str]:
+        """Return the rules of a policy in words."""
+        rules = self.fields(policy, "allow", "deny", "max_duration", "max_signals")
+        return {"allow": "everything that is not denied", **rules}
+
     def told(self, value: object) -> str:
-        """Return a value as text: times in the zone of the memory, mappings as JSON, and several separated by commas."""
+        """Return a value as text: times in the zone of the memory, mappings as JSON, several with commas between."""
         if isinstance(value, datetime):
             return f"{value.astimezone(self.memory.settings.zone):%Y-%m-%d %H:%M}"
         if isinstance(value, Mapping):

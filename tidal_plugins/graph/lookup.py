@@ -85,9 +85,7 @@ class Lookup:
         return list(dict.fromkeys(map(graph.merged.root, known)))
 
 
-def quoted(
-    spans: Iterable[Span], episodes: Episodes, limit: int | None = None, after: int = 0
-) -> list[Evidence]:
+def quoted(spans: Iterable[Span], episodes: Episodes, limit: int | None = None, after: int = 0) -> list[Evidence]:
     """Return a page of evidence with its words from the episodes, the newest first."""
     ordered = sorted(spans, key=lambda span: (said_at(span.link), span.link.target, span.start), reverse=True)
     ordered = page_of(ordered, limit, after)

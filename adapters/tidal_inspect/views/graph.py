@@ -60,9 +60,11 @@ def _shown(page: Page, entity: Entity) -> Response:
         sentences=known.sentences([*relations.rows, *history.rows]),
         drawing=drawn(nodes) if around else None,
         around=AROUND,
-        impact=page.listed(lambda n, after: known.impact(entity.id, valid_at=at, limit=n + after)[after:], name="impact"),
+        impact=page.listed(
+            lambda n, after: known.impact(entity.id, valid_at=at, limit=n + after)[after:], name="impact"
+        ),
         history=history,
-        dates=sorted({*dates, memory.now().astimezone(memory.settings.zone).date()}),
+        dates=sorted(dates),
         merges=[merge for merge in known.merges() if merge.undone_at is None and merge.kept == entity.id],
     )
 
@@ -102,7 +104,7 @@ def web(page: Page) -> Response:
     nodes = [Node(entry.id, entry.text, f"/entry/{entry.id}")]
     nodes += [Node(one.id, texts[one.id], f"/web?entry={one.id}", one.path[-2], one.activation) for one in reached]
     drawing = drawn(nodes) if reached else None
-    return page.show("web.html", entry=entry, query=query, reached=reached, texts=texts, drawing=drawing)
+    return page.show("web.html", entry=entry, query=query, reached=reached, texts=texts, drawing=drawing, around=AROUND)
 
 
 def _lately(memory: TidalMemory) -> Sequence[Entity]:

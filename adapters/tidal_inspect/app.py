@@ -6,13 +6,14 @@ import hmac
 import logging
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -72,7 +73,11 @@ def _templates(memory: TidalMemory) -> Environment:
     def local(time: datetime | None, form: str = "%Y-%m-%d %H:%M") -> str:
         return "" if time is None else time.astimezone(memory.settings.zone).strftime(form)
 
-    pages.filters["local"] = local
+    def when(time: datetime | None, form: str = "%Y-%m-%d %H:%M") -> Markup:
+        return Markup("<time>{}</time>").format(local(time, form))
+
+    pages.filters |= {"local": local, "when": when, "day": partial(when, form="%Y-%m-%d")}
+    pages.filters["ordinal"] = lambda day: date.fromisoformat(day).toordinal()
     pages.filters["cut"] = lambda text, most=160: text if len(text) <= most else f"{text[: most - 1]}…"
     return pages
 

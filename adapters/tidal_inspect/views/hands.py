@@ -18,14 +18,21 @@ AGENT = "inspect"
 NOTES = ("skill", "kb", "fact")
 """Kinds that are remembered as notes."""
 
+WRITTEN = ("user", "agent", "tool", "document")
+"""Channels of what was said or written, and not made of other memories."""
+
 Act = Callable[[TidalMemory, Page], object]
 
 
 def entry(page: Page) -> Response:
-    """Show one entry as it is stored, with its tier."""
+    """Show one entry as it is stored, with its state and with the acts that fit it."""
     found = page.memory.get(page.given["id"])
-    tier = found.tier.state(page.memory.now()) if found.tier else "permanent"
-    return page.show("entry.html", entry=found, tier=tier)
+    state = found.tier.state(page.memory.now()) if found.tier else "permanent"
+    pinned = found.tier is not None and found.tier.cold_at is None and state == "warm"
+    acts = [("unpin", "Let it fade")] if pinned else [("pin", "Pin it")] if found.tier else []
+    acts += [("restore", "Restore it")] if state in ("archived", "expired") else []
+    correctable = found.kind in (*NOTES, "conversation") and found.channel in WRITTEN
+    return page.show("entry.html", entry=found, state="pinned" if pinned else state, acts=acts, correctable=correctable)
 
 
 def hands(page: Page) -> Response:
@@ -50,7 +57,7 @@ def correct(page: Page) -> Response:
     memory, text, old = page.memory, page.text("text"), page.memory.get(page.text("id"))
     if not text or text == old.text:
         raise InvalidInput("give another text than it has")
-    if old.kind not in (*NOTES, "conversation") or old.channel not in ("user", "agent", "tool", "document"):
+    if old.kind not in (*NOTES, "conversation") or old.channel not in WRITTEN:
         raise InvalidInput(f"what is of kind {old.kind} by {old.channel} is made of other memories: correct those")
     _audited(page, "forget", old.id)
     kept = ("source", "speaker", "role", "thread", "occurred_at", "valid_until", "channel", "trust", "metadata")

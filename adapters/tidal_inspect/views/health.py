@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 from starlette.responses import Response
 
-from tidal_inspect.page import Page, View
+from tidal_inspect.page import Listed, Page, View
 
 DAYS = 30
 
@@ -31,10 +32,16 @@ def health(page: Page) -> Response:
         growth=memory.entries.growth(DAYS),
         times={"counting this": counted - began, "a recall": asked - counted},
         archived=page.listed(lambda limit, after: memory.entries.archived(limit=limit, after=after), FEW),
-        runs=memory.maintenance.runs(FEW),
-        compactions=memory.maintenance.compactions(FEW),
-        erasures=memory.maintenance.erasures(FEW),
+        runs=_page(page, "runs"),
+        compactions=_page(page, "compactions"),
+        erasures=_page(page, "erasures"),
     )
+
+
+def _page(page: Page, name: str) -> Listed[Any]:
+    """Return a page of a list of what happened, which comes with the last first."""
+    read = getattr(page.memory.maintenance, name)
+    return page.listed(lambda limit, after: read(limit + after)[after:], FEW, name)
 
 
 def check(page: Page) -> Response:

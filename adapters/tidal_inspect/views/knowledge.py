@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from starlette.responses import Response
 
@@ -45,7 +46,9 @@ def fact(page: Page) -> Response:
 def dossier(page: Page) -> Response:
     """Show a dossier as it stands, with its sources."""
     found = page.memory.dossiers[page.text("topic")]
-    return page.show("dossier.html", dossier=found, texts=_texts(page.memory, found.sources))
+    rows = page.listed(lambda limit, after: found.findings[after : after + limit])
+    texts = _texts(page.memory, (id_ for one in rows.rows for id_ in one.sources))
+    return page.show("dossier.html", dossier=found, findings=rows, texts=texts)
 
 
 def capsule(page: Page) -> Response:
@@ -57,16 +60,29 @@ def sessions(page: Page) -> Response:
     """Show sessions, those opened last first, with the policies and the signals of the scope."""
     memory = page.memory
     rows = page.listed(lambda limit, after: memory.sessions.list(limit=limit, after=after, newest_first=True))
-    policies = {name: memory.sessions.policies[name] for name in memory.sessions.policies}
-    return page.show("sessions.html", sessions=rows, policies=policies, counts=memory.signals.tally().counts)
+    names = list(memory.sessions.policies)
+    named = page.listed(lambda limit, after: names[after : after + limit], FEW, "policies")
+    policies = [(name, memory.sessions.policies[name]) for name in named.rows]
+    tally = memory.signals.tally()
+    shown: dict[str, Any] = {"sessions": rows, "named": named, "policies": policies, "counts": tally.counts}
+    return page.show("sessions.html", **shown, **_scores(page, tally.scores))
 
 
 def session(page: Page) -> Response:
-    """Show what a session holds, and every decision on it, the newest first."""
+    """Show what a session is, its signals and notes, and every decision on it, the newest first."""
     memory, id_ = page.memory, page.number("id", 0, 0)
-    audit = memory.sessions.audit(id_)[::-1]
-    rows = page.listed(lambda limit, after: audit[after : after + limit])
-    return page.show("session.html", held=memory.sessions.snapshot(id_), audit=rows)
+    rows = page.listed(lambda n, after: memory.sessions.audit(id_, limit=n, after=after, newest_first=True))
+    held = memory.sessions.snapshot(id_)
+    notes = page.listed(lambda limit, after: held.annotations[::-1][after : after + limit], FEW, "notes")
+    return page.show("session.html", held=held, audit=rows, notes=notes, **_scores(page, held.scores))
+
+
+def _scores(page: Page, scores: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Return a page of signals, the strongest first, with the texts of what they are on."""
+    found = [(type_, id_, score) for type_, by_entry in scores.items() for id_, score in by_entry.items()]
+    found.sort(key=lambda one: -abs(one[2]))
+    rows = page.listed(lambda limit, after: found[after : after + limit], FEW, "signals")
+    return {"scores": rows, "texts": _texts(page.memory, (id_ for _, id_, _ in rows.rows))}
 
 
 def _texts(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:

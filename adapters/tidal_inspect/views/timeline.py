@@ -22,6 +22,9 @@ NOTES = 200
 MESSAGES, TAUGHT, LINKED = 40, 25, 5
 """Messages on a page of a turn, things of one sort that it taught, and associations of one of its texts."""
 
+SLOTS = 4
+"""Parts of the width of the moods that have a date and an emotion."""
+
 COUNTS = ("forgotten", "learned", "settled", "pruned", "facts", "seeds")
 
 
@@ -55,6 +58,19 @@ class Moods:
             (getattr(mood, name), f"{name} {getattr(mood, name):+.2f} {mood.in_words()}", True) for mood in self._moods
         ]
         return plots.curve(values, -1.0, 1.0)
+
+    @property
+    def slots(self) -> list[tuple[float, datetime, str]]:
+        """Return the parts of the width: the place of each, the day that it begins with, and its strongest emotion."""
+        found = []
+        several = list(zip(self.turns, self._moods, strict=True))
+        size = max(1, -(-len(several) // SLOTS))
+        for start in range(0, len(several), size):
+            felt = [mood for _, mood in several[start : start + size] if mood.emotions]
+            words = max(felt, key=lambda mood: mood.intensity).in_words(1) if felt else ""
+            place = start * plots.WIDTH / max(1, len(several) - 1)
+            found.append((min(place, plots.WIDTH * (1 - 1 / SLOTS)), several[start][0].at, words))
+        return found
 
     @property
     def lines(self) -> list[tuple[float, Mark]]:
@@ -101,6 +117,12 @@ def timeline(page: Page) -> Response:
     moods = Moods(turns[::-1], marks) if any(turn.mood for turn in turns) else None
     shown: dict[str, Any] = {**wanted, **times, "listed": listed, "stretches": stretches, "moods": moods}
     return page.show("timeline.html", plots=plots, **shown)
+
+
+def threads(page: Page) -> Response:
+    """Show the threads by their first turns, those begun last first."""
+    listed = page.listed(lambda n, after: page.memory.episodes.list(turn=1, limit=n, after=after, newest_first=True))
+    return page.show("threads.html", listed=listed)
 
 
 def turn(page: Page) -> Response:
@@ -188,4 +210,4 @@ def _links(memory: TidalMemory, ids: Sequence[str]) -> Iterator[tuple[str, float
                     continue
 
 
-VIEW = View("/timeline", "Timeline", {"/timeline": timeline, "/episode/{id}": turn})
+VIEW = View("/timeline", "Timeline", {"/timeline": timeline, "/threads": threads, "/episode/{id}": turn})

@@ -208,8 +208,8 @@ class Facts(MutableMapping[str, Any]):
         ``keep="fact"`` leaves the fact and closes every conflict that claims the same; recall does not take these
         texts to supersede the fact any more. ``keep="claim"`` updates the fact to the claimed value, with the text as
         its source. ``value`` updates it to another value. Raises ``NotFound``, and ``InvalidInput`` for
-        ``keep="claim"`` if the claim only denies the value. A conflict between two texts is closed, and the statement to
-        keep is returned; both texts stay.
+        ``keep="claim"`` if the claim only denies the value. A conflict between two texts is closed, and the statement
+        to keep is returned; both texts stay.
         """
         kept = isinstance(keep, str) and keep in ("fact", "claim")
         if not kept if value is _UNSET else (keep is not None):

@@ -60,10 +60,9 @@ def test_names_are_known_in_any_case_and_without_a_port_at_any(
 
 def test_any_token_in_the_printed_address_opens_the_pages(filled: TidalMemory) -> None:
     token, told = "aaaa&bbb+ccc#ddd%41;eee", list[str]()
-    with _serving(filled, told, token=token):
-        with httpx.Client(follow_redirects=True) as client:
-            assert client.get(told[0]).status_code == 200
-            assert client.get(told[0].partition("?")[0] + "timeline").status_code == 200
+    with _serving(filled, told, token=token), httpx.Client(follow_redirects=True) as client:
+        assert client.get(told[0]).status_code == 200
+        assert client.get(told[0].partition("?")[0] + "timeline").status_code == 200
 
 
 def test_the_printed_address_is_one_that_is_answered(filled: TidalMemory) -> None:

@@ -52,11 +52,12 @@ def test_a_file_that_is_not_there_and_an_open_address_are_refused(tidal: Tidal, 
 
 
 @pytest.mark.parametrize("how", ["argument", "option", "variable"])
-def test_no_password_of_a_url_is_shown(tidal: Tidal, how: str) -> None:
+def test_no_password_of_a_url_is_shown(tidal: Tidal, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     url = "postgresql://u:s3cr3tword@127.0.0.1:1/x?password=an0ther"
-    environment = {"TIDAL_DB": url} if how == "variable" else {}
+    if how == "variable":
+        monkeypatch.setenv("TIDAL_DB", url)
     given = {"argument": [url], "option": ["--db", url], "variable": []}[how]
-    done = tidal("inspect", *given, **environment)
+    done = tidal("inspect", *given)
     assert done.code != 0
     assert "Traceback" not in done.err
     assert not {"s3cr3tword", "an0ther"} & set(re.findall(r"\w+", done.err + done.out))

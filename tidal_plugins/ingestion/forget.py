@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.facts.versions import forget_facts
+from tidal_plugins.ingestion.corrections import wordings
 from tidal_plugins.ingestion.damaged import damaged_entries, ids_of
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
@@ -196,7 +197,7 @@ def _chosen(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Ent
     episodes = {entry.id for entry in found.values() if entry.kind == EPISODE}
     if episodes:
         found |= {entry.id: entry for entry in writer.storage.find(scope, Where(episodes=episodes))}
-    return found
+    return found | wordings(writer.storage, scope, found)
 
 
 def _blanked(to_delete: Mapping[str, Entry]) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from tidal_inspect.page import Listed, Page, View
+from tidal_plugins import TidalError
 
 DAYS = 30
 
@@ -24,13 +25,18 @@ def health(page: Page) -> Response:
     began = perf_counter()
     stats = memory.stats()
     counted = perf_counter()
-    memory.recall(QUESTION, limit=1)
+    try:
+        memory.recall(QUESTION, limit=1)
+        fault = ""
+    except TidalError as error:
+        fault = str(error)
     asked = perf_counter()
     return page.show(
         "health.html",
         stats=stats,
+        fault=fault,
         growth=memory.entries.growth(DAYS),
-        times={"counting this": counted - began, "a recall": asked - counted},
+        times={"counting this": counted - began, **({} if fault else {"a recall": asked - counted})},
         archived=page.listed(lambda limit, after: memory.entries.archived(limit=limit, after=after), FEW),
         runs=_page(page, "runs"),
         compactions=_page(page, "compactions"),

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from starlette.responses import Response
 
 from tidal_inspect.page import Page, View
+from tidal_inspect.views import capsule
 from tidal_plugins import NotFound, TidalMemory
 
 FEW = 10
 """Rows of one of several lists on a page."""
-
-STANDING = timedelta(days=36_500)
-"""The age that a capsule may have that is only looked at: none is made."""
 
 
 def knowledge(page: Page) -> Response:
@@ -40,7 +37,8 @@ def fact(page: Page) -> Response:
     if not history:
         raise NotFound("no such fact was ever set")
     rows = page.listed(lambda limit, after: history[::-1][after : after + limit])
-    return page.show("fact.html", key=key, history=rows, current=history[-1].until is None and key in page.memory.facts)
+    current = history[-1].until is None and key in page.memory.facts
+    return page.show("fact.html", key=key, history=rows, current=current, newest=history[-1].value)
 
 
 def dossier(page: Page) -> Response:
@@ -49,11 +47,6 @@ def dossier(page: Page) -> Response:
     rows = page.listed(lambda limit, after: found.findings[after : after + limit])
     texts = _texts(page.memory, (id_ for one in rows.rows for id_ in one.sources))
     return page.show("dossier.html", dossier=found, findings=rows, texts=texts)
-
-
-def capsule(page: Page) -> Response:
-    """Show the capsule as it stands, to be edited if writes are allowed."""
-    return page.show("capsule.html", text=str(page.memory.capsule.read(max_age=STANDING)))
 
 
 def sessions(page: Page) -> Response:
@@ -103,7 +96,7 @@ VIEW = View(
         "/knowledge": knowledge,
         "/fact": fact,
         "/dossier": dossier,
-        "/capsule": capsule,
+        "/capsule": capsule.capsule,
         "/sessions": sessions,
         "/session/{id}": session,
     },

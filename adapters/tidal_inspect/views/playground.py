@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from tidal_inspect import plots
 from tidal_inspect.page import Page, View
 from tidal_plugins import Affect, Dropped, Entry, Explanation, Hit, InvalidInput, NotFound, Recall, TidalMemory, Whisper
+from tidal_plugins.english.secrets import masked
 from tidal_plugins.shown import shown
 
 PROFILES = ("as set", "balanced", "tidal", "attention")
@@ -198,7 +199,8 @@ def _fallen(
 def _entry(memory: TidalMemory, item: Dropped) -> Entry | None:
     """Return the entry of a candidate; ``None`` for one of a peer, or one that is damaged."""
     try:
-        return memory.get(item.id)
+        found = memory.get(item.id)
+        return replace(found, text=masked(found.text))
     except NotFound:
         return None
 

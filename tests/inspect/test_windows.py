@@ -15,6 +15,9 @@ from tidal_inspect.views import VIEWS
 from tidal_plugins import TidalMemory
 
 TURN = "/?turn=Where+does+my+cousin+Nora+repair+clocks%3F"
+WIDEST = 120
+"""Characters of a line: long lines would be lines that are not counted."""
+
 MOST = 1_500
 """Lines of code, templates and style that the inspector may have, without blank ones and the words about them."""
 
@@ -64,6 +67,7 @@ def test_the_inspector_stays_small() -> None:
     folder = Path(tidal_inspect.__file__).parent
     files = [path for path in folder.rglob("*") if path.suffix in (".py", ".html", ".css")]
     assert len(files) > 20
+    assert all(len(line) <= WIDEST for path in files for line in path.read_text("utf-8").splitlines())
     assert sum(len(list(code_of(path))) for path in files) < MOST
 
 

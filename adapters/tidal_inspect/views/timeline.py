@@ -103,11 +103,12 @@ class Taught:
 
 def timeline(page: Page) -> Response:
     """Show a page of turns, newest first, in stretches of one thread."""
-    memory, wanted = page.memory, {name: page.text(name) or None for name in ("thread", "tool")}
+    memory: Any = page.memory
+    wanted = {name: page.text(name) or None for name in ("thread", "tool")}
     times = {name: page.time(name) for name in ("since", "until")}
 
     def read(limit: int, after: int) -> list[Episode]:
-        return memory.episodes.list(limit=limit, after=after, newest_first=True, **wanted, **times)  # type: ignore[arg-type]
+        return list(memory.episodes.list(limit=limit, after=after, newest_first=True, **wanted, **times))
 
     listed = page.listed(read)
     turns = [Turn(one.occurred_at, one, _mood(memory, one)) for one in listed.rows]

@@ -65,7 +65,7 @@ def drawn(nodes: Sequence[Node]) -> Drawing:
 
     def point(way: tuple[int, ...]) -> tuple[float, float]:
         below = [place for place, leaf in enumerate(leaves) if leaf[: len(way)] == way]
-        angle = 2 * pi * (sum(below) / len(below) + 0.5) / len(leaves)
+        angle = 2 * pi * (sum(below) / len(below) + 0.5) / len(leaves) - pi / 2
         return round(RING * len(way) * cos(angle), 1), round(RING * len(way) * sin(angle), 1)
 
     def placed(node: Node) -> Placed:

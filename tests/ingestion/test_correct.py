@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -115,10 +116,8 @@ def test_two_threads_leave_one_text(memory: TidalMemory) -> None:
 
 
 def test_nothing_changes_if_it_fails_on_the_way(memory: TidalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidal_plugins.ingestion import correct as module
-
     old, before = said(memory), relations(memory)
-    monkeypatch.setattr(module, "flag", lambda *_: 1 / 0)
+    monkeypatch.setattr("tidal_plugins.ingestion.correct.flag", lambda *_: 1 / 0)  # the last step but two
     with pytest.raises(ZeroDivisionError):
         memory.entries.correct(old.id, LISBON)
     assert memory.get(old.id) == old
@@ -199,3 +198,27 @@ def test_a_forgotten_text_does_not_come_back(memory: TidalMemory) -> None:
 
 async def test_the_async_twin_corrects(memory: TidalMemory) -> None:
     assert (await memory.entries.acorrect(said(memory).id, LISBON)).text == LISBON
+
+
+def test_forgetting_everywhere_finds_the_earlier_words_elsewhere(memory: TidalMemory) -> None:
+    old = said(memory)
+    memory.entries.correct(old.id, LISBON)
+    again = memory.record("Nora.", PORTO, thread="tuesday")
+    memory.forget(old.id, everywhere=True)
+    assert PORTO not in str([memory.episodes.list(), memory.entries.list(include_archived=True)])
+    assert memory.episodes[again.id].messages[0].text == "Nora."
+
+
+def test_an_exported_correction_is_one_after_loading(
+    open_memory: OpenMemory, tmp_path: Path, memory: TidalMemory
+) -> None:
+    id_ = memory.entries.correct(said(memory).id, LISBON).id
+    memory.export(tmp_path / "all.jsonl")
+    other = open_memory("other.db")
+    other.load(tmp_path / "all.jsonl")
+    assert other.get(id_).text == LISBON
+    [link] = other.supersessions.list(id_)
+    assert other.get(link.earlier).text == PORTO
+    assert other.check().ok
+    other.forget(id_)
+    assert "Porto" not in str([other.episodes.list(), other.entries.list(include_archived=True)])

@@ -104,6 +104,14 @@ def test_no_more_is_forgotten_than_was_looked_at(desk: Desk) -> None:
     assert [(one.type, one.entry) for one in desk.audit] == [("forget", "forget thread kiln")]
 
 
+def test_a_look_shows_what_would_go_in_words_and_what_is_not_known(desk: Desk) -> None:
+    id_ = nora(desk.memory)
+    told = desk.press("/hands", "look", ids=f"{id_} nonsense")
+    assert "My cousin Nora repairs clocks in Porto." in told
+    assert re.search(r"Not known here: <[^>]*>nonsense<", told)
+    assert "made anew from what stays" in told
+
+
 # the capsule
 
 

@@ -50,7 +50,8 @@ def forget(
     too, and blanks what tools were given and returned with them. ``dry_run`` does it all, rolls it back, and says what
     would go.
     """
-    texts = texts_of(writer.storage, scope, ids) if everywhere else None
+    said = {*ids, *wordings(writer.storage, scope, ids)} if everywhere else set()
+    texts = texts_of(writer.storage, scope, said) if everywhere else None
     while True:
         plan = _planned(writer, scope, ids, texts)
         try:

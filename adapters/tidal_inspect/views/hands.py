@@ -14,7 +14,9 @@ from tidal_inspect import values
 from tidal_inspect.page import Page, View
 from tidal_inspect.views import capsule
 from tidal_inspect.views.acting import AGENT, audited, digest
+from tidal_inspect.views.texts import texts_of
 from tidal_plugins import Conflict, InvalidInput, NotFound, Receipt, TidalMemory
+from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.supersession import CORRECTED
 
 NOTES = ("skill", "kb", "fact")
@@ -25,6 +27,10 @@ WRITTEN = ("user", "agent", "tool", "document")
 
 WORDINGS = 25
 """Links of an entry that are looked through for its earlier wordings."""
+
+
+MOST = 50
+"""Things that would go whose first words are shown."""
 
 
 class Act(NamedTuple):
@@ -104,7 +110,10 @@ def repair(page: Page) -> Response:
 def _looked(page: Page, receipt: Receipt, told: str = "", status: int = 200) -> Response:
     asked = {name: page.text(name) for name in ("ids", "source", "thread", "everywhere")}
     asked |= {"seen": _seen(receipt), "count": str(len(receipt.ids))}
-    return page.show("hands.html", status, receipt=receipt, asked=asked, told=told)
+    gone = set(receipt.ids)
+    unknown = [id_ for id_ in page.text("ids").split() if bare_id(id_) not in gone]
+    texts = texts_of(page.memory, receipt.ids[:MOST])
+    return page.show("hands.html", status, receipt=receipt, asked=asked, told=told, texts=texts, unknown=unknown)
 
 
 def _seen(receipt: Receipt) -> str:

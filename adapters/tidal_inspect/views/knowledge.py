@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from tidal_inspect.page import Page, View
 from tidal_inspect.views import capsule
-from tidal_plugins import NotFound, TidalMemory
+from tidal_inspect.views.texts import texts_of
+from tidal_plugins import NotFound
 
 FEW = 10
 """Rows of one of several lists on a page."""
@@ -26,7 +27,7 @@ def knowledge(page: Page) -> Response:
         facts=page.listed(lambda limit, after: memory.facts.list(limit=limit, after=after), FEW, "facts"),
         conflicts=page.listed(lambda limit, after: memory.facts.conflicts(limit=limit, after=after), FEW, "conflicts"),
         superseded=superseded,
-        texts=_texts(memory, (id_ for one in superseded.rows for id_ in (one.earlier, one.later))),
+        texts=texts_of(memory, (id_ for one in superseded.rows for id_ in (one.earlier, one.later))),
         dossiers=page.listed(lambda limit, after: memory.dossiers.list(limit=limit, after=after), FEW, "dossiers"),
     )
 
@@ -45,7 +46,7 @@ def dossier(page: Page) -> Response:
     """Show a dossier as it stands, with its sources."""
     found = page.memory.dossiers[page.text("topic")]
     rows = page.listed(lambda limit, after: found.findings[after : after + limit])
-    texts = _texts(page.memory, (id_ for one in rows.rows for id_ in one.sources))
+    texts = texts_of(page.memory, (id_ for one in rows.rows for id_ in one.sources))
     return page.show("dossier.html", dossier=found, findings=rows, texts=texts)
 
 
@@ -75,18 +76,7 @@ def _scores(page: Page, scores: Mapping[str, Mapping[str, float]]) -> dict[str, 
     found = [(type_, id_, score) for type_, by_entry in scores.items() for id_, score in by_entry.items()]
     found.sort(key=lambda one: -abs(one[2]))
     rows = page.listed(lambda limit, after: found[after : after + limit], FEW, "signals")
-    return {"scores": rows, "texts": _texts(page.memory, (id_ for _, id_, _ in rows.rows))}
-
-
-def _texts(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
-    """Return the texts of entries by id; nothing of one that is gone."""
-    found = dict[str, str]()
-    for id_ in dict.fromkeys(ids):
-        try:
-            found[id_] = memory.get(id_).text
-        except NotFound:
-            continue
-    return found
+    return {"scores": rows, "texts": texts_of(page.memory, (id_ for _, id_, _ in rows.rows))}
 
 
 VIEW = View(

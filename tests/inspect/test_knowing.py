@@ -140,7 +140,6 @@ def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bo
 
 def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:
     tab = desk.open("/graph?name=Nora")
-    desk.picture("graph")
     link = tab.locator("svg a").nth(0)
     link.focus()
     tab.keyboard.press("Enter")

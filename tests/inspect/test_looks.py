@@ -67,7 +67,9 @@ def test_names_in_a_drawing_do_not_overlap_and_lines_say_how(browse: Browse, hub
         over = [(n, m) for n, one in enumerate(texts) for m in range(n) if not apart(one, texts[m])]
         assert over == [], path
         assert desk.fits
-    lines = desk.open("/graph?name=gateway").locator("svg polyline title").all_text_contents()
+    tab = desk.open("/graph?name=gateway")
+    desk.picture("graph-on-a-phone" if phone else "graph", at="h2")
+    lines = tab.locator("svg polyline title").all_text_contents()
     assert len(lines) == 24
     assert all("gateway" in one and "depends on" in one for one in lines)
     assert "nearest 24 are drawn" in tab.locator("main").inner_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -36,6 +37,10 @@ class PostgresBase:
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
+
+    @abstractmethod
+    def _stored(self, scope: Scope, entries: int) -> None:
+        """Note that so many entries were stored in a scope."""
 
 
 def figures(db: Connections, scope: Scope) -> Figures:

@@ -52,12 +52,18 @@ _ENTRIES = f"""
     SELECT id, e.key, kind, channel, role, speaker, thread, source, nullif(tags, '[]'), {_NUMBERS}
     FROM tidal_entries e WHERE e.scope = %s AND {{wanted}} AND e.key > %s ORDER BY e.key LIMIT {BATCH}
 """
-_PASSAGES = f"""
-    SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id
-    FROM tidal_entries e JOIN tidal_passages p ON p.scope = e.scope AND p.entry = e.key
-    LEFT JOIN tidal_vectors v ON v.scope = p.scope AND v.generation = %s AND v.passage = p.key
-    WHERE e.scope = %s AND {{wanted}} AND p.key > %s ORDER BY p.key LIMIT {BATCH}
+# The keys come first, by an array: a join with ORDER BY and LIMIT walks over all passages of the scope.
+_PASSAGE_KEYS = """
+    SELECT k.key FROM tidal_passages k WHERE k.scope = %s AND k.key > %s
+    AND k.entry = ANY (ARRAY (SELECT e.key FROM tidal_entries e WHERE e.scope = %s AND {wanted}))
 """
+_PASSAGES = """
+    SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id
+    FROM tidal_passages p JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
+    LEFT JOIN tidal_vectors v ON v.scope = p.scope AND v.generation = %s AND v.passage = p.key
+    WHERE p.scope = %s AND p.key = {keys} ORDER BY p.key
+"""
+_FIRST_PASSAGES = _PASSAGES.format(keys=f"ANY (ARRAY ({_PASSAGE_KEYS} ORDER BY k.key LIMIT {BATCH}))")
 _FOUND = f"""
     AND e.key IN (
         SELECT p.entry FROM tidal_words w JOIN tidal_passages p ON p.scope = w.scope AND p.key = w.passage
@@ -99,13 +105,18 @@ class ScopeSource:
 
     def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
         wanted, parameters = self._wanted(changes, gaps)
-        yield from self._pages(_ENTRIES.format(wanted=wanted), [number_of(self.scope), *parameters], 0, place=1)
+        sql, after = _ENTRIES.format(wanted=wanted), 0
+        while True:  # a large scope comes in several statements
+            rows = self.db.rows(self.scope, sql, number_of(self.scope), *parameters, after)
+            yield from rows
+            if len(rows) < BATCH:
+                return
+            after = rows[-1][1]
 
     def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         wanted, parameters = self._wanted(changes, gaps)
         number, generation = number_of(self.scope), figures(self.db, self.scope).generation
-        parameters = [generation, number, *parameters]
-        for row in self._pages(_PASSAGES.format(wanted=wanted), parameters, key, place=0):
+        for row in self._passages(wanted, generation, [number, *parameters], key):
             passage, entry, start, end, words, vector, stored, of_vector, id_ = row
             if vector is not None and vector_checksum(passage, number, vector) != of_vector:
                 note(VECTORS, id_)
@@ -120,14 +131,19 @@ class ScopeSource:
         empty = bytes(max(map(len, found.values()), default=0))
         return matrix([found.get(key, empty) for key in keys.tolist()], len(empty) // 4)
 
-    def _pages(self, sql: str, parameters: Sequence[Any], after: int, place: int) -> Iterator[Any]:
-        """Yield rows by their key, which stands at a place of each; a large scope comes in several statements."""
-        while True:
-            rows = self.db.rows(self.scope, sql, *parameters, after)
-            yield from rows
-            if len(rows) < BATCH:
-                return
-            after = rows[-1][place]
+    def _passages(self, wanted: str, generation: int, parameters: Sequence[Any], after: int) -> Iterator[Any]:
+        """Yield the rows of passages by their key, in one statement if they are few, else in several."""
+        number = number_of(self.scope)
+        first = self.db.rows(
+            self.scope, _FIRST_PASSAGES.format(wanted=wanted), generation, number, number, after, *parameters
+        )
+        yield from first
+        if len(first) < BATCH:
+            return
+        sql, part = _PASSAGE_KEYS.format(wanted=wanted), _PASSAGES.format(keys=NUMBERS)
+        keys = sorted(key for (key,) in self.db.rows(self.scope, sql, number, first[-1][0], *parameters))
+        for start in range(0, len(keys), BATCH):
+            yield from self.db.rows(self.scope, part, generation, number, keys[start : start + BATCH])
 
     def _wanted(self, changes: int, gaps: Sequence[Range]) -> tuple[str, list[Any]]:
         between = [(max(first, 0), last) for first, last in gaps if first <= last]

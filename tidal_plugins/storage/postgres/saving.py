@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from tidal_plugins.model.entry import Scope
@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 
 GENERATIONS = 1 << 40
 
+AT_ONCE = 8
+"""Pieces that are read at a time, some 10 MB: a large scope should not be in memory twice."""
+
+_HEADS = "SELECT first, last, changes, centre, checksum FROM tidal_columns WHERE scope = %s ORDER BY first"
 _PIECES = """
-    SELECT first, last, changes, centre, checksum{columns} FROM tidal_columns WHERE scope = %s ORDER BY first
+    SELECT first, last, changes, centre, checksum, columns FROM tidal_columns
+    WHERE scope = %s AND first > %s ORDER BY first LIMIT %s
 """
 _CHANGED = "SELECT key FROM tidal_entries WHERE scope = %s AND changed > %s ORDER BY key"
 _NEWER = "SELECT 1 FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s AND changes >= %s LIMIT 1"
@@ -47,7 +52,7 @@ class Saved(NamedTuple):
 
 def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int], int, Piece]]:
     """Yield the saved pieces of a scope by their keys, without the damaged ones."""
-    for *row, columns in db.rows(scope, _PIECES.format(columns=", columns"), number_of(scope)):
+    for *row, columns in _rows(db, scope):
         saved = Saved(*row)
         piece = unpacked(columns) if crc32(columns, saved.first & 0xFFFF) == saved.checksum else None
         if piece is None:
@@ -60,7 +65,7 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
     """Save columns as they were at a mark: the pieces that changed since they were saved, and new full ones."""
     number = number_of(scope)
     with db.snapshot():
-        rows = [Saved(*row) for row in db.rows(scope, _PIECES.format(columns=""), number)]
+        rows = [Saved(*row) for row in db.rows(scope, _HEADS, number)]
         oldest = min((row.changes for row in rows), default=0)
         changed = [key for (key,) in db.rows(scope, _CHANGED, number, oldest)] if rows else []
     kept, pieces = _planned(arrays, rows, changed)
@@ -77,6 +82,15 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
     with db.transaction():
         if kept and _is_current(db, scope, mark):
             db.run(scope, *((_MARK, [mark.changes, number, row.first, row.last, row.changes]) for row in kept))
+
+
+def _rows(db: Connections, scope: Scope) -> Iterator[Any]:
+    after = -1
+    while rows := db.rows(scope, _PIECES, number_of(scope), after, AT_ONCE):
+        yield from rows
+        if len(rows) < AT_ONCE:
+            return
+        after = rows[-1][0]
 
 
 def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:

@@ -179,9 +179,6 @@ class EntryStore(EntryReads, Entries):
         [(change, new)] = self._db.rows(scope, _NEXT, number_of(scope), keys)
         return change, sorted(new)
 
-    def _stored(self, scope: Scope, entries: int) -> None:
-        """Note that so many entries were stored in a scope."""
-
 
 def _prepared(scope: Scope, record: Record) -> _Prepared:
     entry = record.entry

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.storage.test_saved_columns import change, fill, fill_slowly, found, held
-from tidal_plugins.model.entry import Tier
+from tidal_plugins import Tier
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.columns import background, buffer
 from tidal_plugins.storage.postgres import PostgresStorage, saving

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.storage.test_saved_columns import change, fill, fill_slowly, found, held
-from tidal_plugins import Tier
+from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.columns import background, buffer
 from tidal_plugins.storage.postgres import PostgresStorage, saving
@@ -207,8 +207,13 @@ def test_damaged_columns_are_told_and_never_trusted(url: str, damage: str, caplo
         fill(store, [f"e{number}" for number in range(8)])
     expected = search(url)
     assert execute(url, damage) == 2
+    with TidalMemory(url, embedder=HashingEmbedder()) as memory:
+        assert [fault.table for fault in memory.check().faults] == ["saved_columns"] * 2
     assert search(url) == expected
     assert "saved columns are damaged" in caplog.text
+    with TidalMemory(url, embedder=HashingEmbedder()) as memory:
+        assert memory.check().faults == (), "the search has saved them anew"
+    assert pieces(url) == 2
 
 
 def test_a_store_for_reading_only_saves_nothing(url: str) -> None:

@@ -114,7 +114,11 @@ def test_a_memory_moves_to_a_database_and_back(tmp_path: Path, plain_url: str) -
 
 
 def test_a_turn_takes_a_bounded_number_of_round_trips(plain_url: str) -> None:
-    with closing(PostgresStorage(plain_url)) as store, TidalMemory(storage=store, embedder=HashingEmbedder()) as memory:
+    quiet = Settings(graph={"background": False})  # its round trips would be counted too
+    with (
+        closing(PostgresStorage(plain_url)) as store,
+        TidalMemory(storage=store, embedder=HashingEmbedder(), settings=quiet) as memory,
+    ):
         for number in range(3):
             memory.record(f"I play jazz {number}.", "Nice.", thread="t")
             memory.recall("jazz")

@@ -96,25 +96,29 @@ def test_a_statement_sees_rows_of_the_scope_that_is_set_alone(plain_url: str) ->
 
 
 def test_a_memory_moves_to_a_database_and_back(tmp_path: Path, plain_url: str) -> None:
-    embedder = HashingEmbedder()
+    embedder, quiet = HashingEmbedder(), Settings(graph={"background": False})  # what it reads is exported too
     first, second = tmp_path / "first.tidal", tmp_path / "second.tidal"
-    with TidalMemory(tmp_path / "a.db", embedder=embedder) as memory:
+    with TidalMemory(tmp_path / "a.db", embedder=embedder, settings=quiet) as memory:
         for number in range(3):
             memory.record(f"I moved to town {number}, by train.", "Noted.", thread="t")
         memory.remember("The build takes ten minutes.", metadata={"a": 1})
         memory.export(first)
-    with TidalMemory(plain_url, embedder=embedder) as memory:
+    with TidalMemory(plain_url, embedder=embedder, settings=quiet) as memory:
         memory.load(first)
         memory.export(second)  # before the recall, which commits associations that are due
         assert memory.recall("build minutes")[0].text == "The build takes ten minutes."
-    with TidalMemory(tmp_path / "b.db", embedder=embedder) as memory:
+    with TidalMemory(tmp_path / "b.db", embedder=embedder, settings=quiet) as memory:
         memory.load(second)
         memory.export(tmp_path / "third.tidal")
     assert first.read_bytes() == second.read_bytes() == (tmp_path / "third.tidal").read_bytes()
 
 
 def test_a_turn_takes_a_bounded_number_of_round_trips(plain_url: str) -> None:
-    with closing(PostgresStorage(plain_url)) as store, TidalMemory(storage=store, embedder=HashingEmbedder()) as memory:
+    quiet = Settings(graph={"background": False})  # its round trips would be counted too
+    with (
+        closing(PostgresStorage(plain_url)) as store,
+        TidalMemory(storage=store, embedder=HashingEmbedder(), settings=quiet) as memory,
+    ):
         for number in range(3):
             memory.record(f"I play jazz {number}.", "Nice.", thread="t")
             memory.recall("jazz")

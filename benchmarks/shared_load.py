@@ -170,8 +170,8 @@ class WaitingReader:
             return Extraction()
         start = text.index("sister M") + len("sister ")
         end, town = text.index(" ", start), text.index("Oslo")
-        one = Mention(text[start:end], "person", "conversational", start, end)
-        other = Mention("Oslo", "place", "conversational", town, town + len("Oslo"))
+        one = Mention(text[start:end], "person", "contextual", start, end)
+        other = Mention("Oslo", "place", "contextual", town, town + len("Oslo"))
         return Extraction((one, other), (Assertion(one, "lives_in", other, start, town + len("Oslo"), 0.9),))
 
 
@@ -207,6 +207,9 @@ def _turns(number: int) -> Iterator[Exchange]:
 def _index(place: str, reading_ms: float | None, ready: Barrier) -> tuple[int, float, float]:
     """Return how many turns a worker read, and when it began and ended."""
     reader = None if reading_ms is None else WaitingReader(reading_ms)
+    with opened("memory://") as warm:  # loads what indexing needs before the time counts
+        warm.record_many(_turns(2))
+        warm.graph.index_pending()
     with opened(place, reader=reader) as memory:
         memory.recall("Brightwater Labs")
         ready.wait()

@@ -177,7 +177,7 @@ class Services:
 
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
-        return reembed(self.writer, embedder, progress)
+        return reembed(self.writer, embedder, self.now, progress)
 
     def check(self, repair: bool) -> Check:
         from tidal_plugins.maintenance.check import check

@@ -75,16 +75,12 @@ def answer(memory: TidalMemory, name: str) -> None:
 
 
 class Slow:
-    """Says which texts it reads, and waits for a line before it reads the first ones, as a model would that is slow."""
+    """Says on what it works, and waits for a line before it has done the first piece, as a model would that is slow."""
 
     begun = False
 
-    def extract_graph(self, texts: Sequence[str]) -> list[Extraction]:
-        print(*texts, sep="\n", flush=True)
-        self.wait()
-        return [read(text) for text in texts]
-
-    def wait(self) -> None:
+    def work(self, *lines: object) -> None:
+        print(*lines, sep="\n", flush=True)
         if self.begun:
             time.sleep(0.01)
         elif not sys.stdin.readline():
@@ -92,23 +88,28 @@ class Slow:
         self.begun = True
 
 
-class SlowEmbedder(HashingEmbedder):
-    """Says how many passages it embeds, and waits before the first ones."""
+class SlowReader(Slow):
+    """Says which texts it reads."""
 
-    begun = False
+    def extract_graph(self, texts: Sequence[str]) -> list[Extraction]:
+        self.work(*texts)
+        return [read(text) for text in texts]
 
-    def embed_passages(self, texts: Sequence[str]) -> Any:
+
+class SlowEmbedder(Slow, HashingEmbedder):
+    """Says how many passages it embeds."""
+
+    def embed(self, texts: Sequence[str]) -> Any:
         if len(texts) > 1:  # one is the probe
-            print(len(texts), flush=True)
-            Slow.wait(self)  # type: ignore[arg-type]
-        return super().embed_passages(texts)
+            self.work(len(texts))
+        return super().embed(texts)
 
 
 def index(url: str, name: str) -> None:
     """Read what waits, and say so at the end, with how many turns are left. ``elsewhere`` is on another machine."""
     if name == "elsewhere":
         socket.gethostname = lambda: name
-    with TidalMemory(url, embedder=HashingEmbedder(), graph_extractor=Slow(), settings=QUIET) as memory:
+    with TidalMemory(url, embedder=HashingEmbedder(), graph_extractor=SlowReader(), settings=QUIET) as memory:
         memory.graph.index_pending()
         print("left", len(memory.graph.pending()), flush=True)
 

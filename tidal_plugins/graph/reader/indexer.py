@@ -121,7 +121,9 @@ class ModelIndexer:
     @property
     def queue(self) -> ExtractionQueue:
         timeout = 2 * self.timeout  # a model may be asked twice
-        return ExtractionQueue(self.storage, self.scope, self.graph, self.worker.name, self.clock, timeout, READER_QUEUE)
+        return ExtractionQueue(
+            self.storage, self.scope, self.graph, self.worker.name, self.clock, timeout, READER_QUEUE
+        )
 
     def _groups(self, due: Sequence[Ticket], *, whole: bool) -> Iterator[list[Ticket]]:
         """Yield turns to read together: half as many after each failure. The last few wait, unless one has long."""

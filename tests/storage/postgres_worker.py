@@ -1,5 +1,5 @@
 """A process of its own that works on a shared memory: it records in children (``forks``), ``on`` and on, or to
-``answer``; it reads what waits for the graph (``index``), or gives the store the vectors of another embedder (``embed``).
+``answer``; it reads what waits for the graph (``index``), or gives the store other vectors (``embed``).
 
 It says a line for each turn that is stored, and for each text that is read or embedded, and waits for a line before it
 begins.

@@ -36,8 +36,8 @@ from tidal_plugins.storage.search import Match, Outdated, PassageVectors, Renewa
 
 __all__ = [
     "ALL_LINKS", "HEAD", "STORE", "TAIL", "Adjacent", "Claim", "Corpus", "Document", "Documents", "Entries",
-    "EntrySummary", "Line", "Links", "Log", "META", "Match", "Outdated", "Passage", "PassageVectors", "Record", "Renewal", "Search",
-    "Span", "Statistics", "Step", "Storage", "Volume", "Where", "WhereLinks",
+    "EntrySummary", "Line", "Links", "Log", "META", "Match", "Outdated", "Passage", "PassageVectors", "Record",
+    "Renewal", "Search", "Span", "Statistics", "Step", "Storage", "Volume", "Where", "WhereLinks",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from functools import cache
+from pathlib import Path
 
 _at_work: set[str] = set()
 """The names of the workers of this process. A child process has none of them: their names tell another process."""
@@ -44,7 +45,7 @@ def has_ended(name: str) -> bool:
 def _machine(host: str) -> str:
     """Return the name of this machine. Containers may share one, and number their processes apart."""
     try:
-        return f"{host}/{os.stat('/proc/self/ns/pid').st_ino}"
+        return f"{host}/{Path('/proc/self/ns/pid').stat().st_ino}"
     except OSError:  # not on Linux
         return host
 

@@ -96,8 +96,9 @@ class GraphIndexer:
         """
         passed, pace, now = set[int](), _Pace(limit), self.clock()
         total = self._index(self.queue.claimed(now, pace.size, passed, by=by, failed=failed), pace, proceed)
-        for _ in self._rests(lambda: len(passed)) if wait else ():
-            among, passed = passed, set()
+        for _ in self._rests(passed.__len__) if wait else ():
+            among = frozenset(passed)
+            passed.clear()
             left = self.queue.claimed(self.clock(), pace.size, passed, by=by, failed=failed, among=among)
             total += self._index(left, pace, proceed)
         total += index_changes(self.entries, self.worker, self.clock, proceed)

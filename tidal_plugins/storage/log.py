@@ -91,7 +91,7 @@ class Log(Protocol):
         its own length: it was made by a clock that is wrong. Times are the callers', whose clocks should agree.
 
         A claim changes nothing else: a line is read, trimmed and erased as before. On a server, the claim of a line
-        waits neither for writers of the scope nor for other claims. A claim may be lost when the machine crashes.
+        waits neither for writers of the scope nor for other claims. A claim need not survive a crash of the machine.
         """
 
 

@@ -117,7 +117,7 @@ class LogStore(SQLiteBase, Log):
         latest = latest_claim(now, until)
         times = (to_micros(now), to_micros(until), to_micros(latest), to_json(list(ended)))
         most = -1 if limit is None else max(limit, 0)
-        with self.transaction():
+        with self._db.unsynced(), self.transaction():
             held = self._db.rows(_CLAIM, self._key(scope), log, to_json(list(seqs)), by, *times, most)
         return sorted(seq for (seq,) in held)
 

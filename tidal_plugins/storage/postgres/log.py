@@ -124,10 +124,10 @@ class LogStore(PostgresBase, Log):
         where = (number, log, list(seqs), [by, *ended], *times, most)
         claim = (_CLAIM, [*where, by, to_micros(until), number, log])
         if self._db.writing:
-            held = self._db.last(scope, claim)
+            held = self._db.each(scope, claim)[-1]
         else:
             with self.transaction():  # of its own: it does not lock the scope, and waits for no disk
-                held = self._db.last(str(number), (_IN_NO_HURRY, ()), claim)
+                held = self._db.each(str(number), (_IN_NO_HURRY, ()), claim)[-1]
         return sorted(seq for (seq,) in held)
 
     def count_keys(self, scope: Scope, logs: Collection[str]) -> int:

@@ -13,6 +13,7 @@ from tidal_plugins.storage.checks import Checks, Examined
 from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
 from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase
+from tidal_plugins.storage.postgres.saving import piece_checksum
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
 from tidal_plugins.storage.values import from_json
 
@@ -113,7 +114,7 @@ class CheckStore(PostgresBase, Checks):
         with self.snapshot():
             paths = self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes")
             scopes: dict[int, Scope] = {number: tuple(from_json(path)) for number, path in paths}
-            faults = [*self._rows_of(scopes), *self._index(scopes, unindexed), *self._counts()]
+            faults = [*self._rows_of(scopes), *self._index(scopes, unindexed), *self._saved(), *self._counts()]
             rows = {table: int(self._db.one(ALL, f"SELECT count(*) FROM tidal_{table}")) for table in TABLES}
         return Examined(rows, faults, unindexed)
 
@@ -175,6 +176,11 @@ class CheckStore(PostgresBase, Checks):
             if number := self._db.one(ALL, sql):
                 yield Fault(table, "", f"{number} rows belong to nothing", True)
 
+    def _saved(self) -> Iterator[Fault]:
+        for scope, first, columns, stored in self._all("SELECT scope, first, columns, checksum FROM tidal_columns", 1):
+            if piece_checksum(first, columns) != stored:
+                yield Fault("saved_columns", f"{scope} {first}", _BROKEN, True)
+
     def _counts(self) -> Iterator[Fault]:
         if self._db.rows(ALL, _COUNTED) != self._db.rows(ALL, _KEPT):
             yield Fault("counts", "corpus", "the number of passages, words or vectors is wrong", True)
@@ -183,11 +189,11 @@ class CheckStore(PostgresBase, Checks):
         if number := self._db.one(ALL, _CHANGES):
             yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
 
-    def _all(self, sql: str) -> Iterator[Any]:
+    def _all(self, sql: str, batch: int = BATCH) -> Iterator[Any]:
         """Yield the rows of a query, some at a time."""
         self._db.run(ALL, (f"DECLARE tidal_check NO SCROLL CURSOR FOR {sql}", ()))
         try:
-            while rows := self._db.rows(ALL, f"FETCH {BATCH} FROM tidal_check"):
+            while rows := self._db.rows(ALL, f"FETCH {batch} FROM tidal_check"):
                 yield from rows
         finally:
             self._db.run(ALL, ("CLOSE tidal_check", ()))

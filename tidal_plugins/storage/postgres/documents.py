@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tidal_plugins.errors import Conflict
@@ -12,9 +12,9 @@ from tidal_plugins.storage.checksums import checksum
 from tidal_plugins.storage.damage import DOCUMENTS, Damaged, corrupt, intact
 from tidal_plugins.storage.postgres.base import PostgresBase
 from tidal_plugins.storage.postgres.conditions import TEXTS
-from tidal_plugins.storage.postgres.connections import Statement
-from tidal_plugins.storage.postgres.locks import STORE_ROWS, reading, writing
+from tidal_plugins.storage.postgres.locks import reading, writing
 from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.work import ANY, Statement
 from tidal_plugins.storage.rows import Row, check_storable
 from tidal_plugins.storage.values import from_json, to_json
 
@@ -49,7 +49,7 @@ class DocumentStore(PostgresBase, Documents):
         limit: int | None = None,
         after: int = 0,
     ) -> list[Document]:
-        with self.snapshot():
+        with self.snapshot() if versions else self.question():
             found = self._read("tidal_documents", scope, collection, keys, limit, after)
             if not versions:
                 return found
@@ -74,9 +74,8 @@ class DocumentStore(PostgresBase, Documents):
         with self.transaction():
             if not texts:
                 return {}
-            these, place = [number_of(scope), collection, list(texts)], STORE_ROWS if scope == STORE else scope
-            locks = writing(self._db, collection, texts) if scope == STORE else []
-            known: dict[str, int] = dict(self._db.last(place, *locks, (_VERSIONS, these)))
+            these, place = [number_of(scope), collection, list(texts)], ANY if scope == STORE else scope
+            known = self._versions(scope, collection, list(texts))
             for key in texts if expected is not None else ():
                 if expected != (version := known.get(key, 0)):
                     reason = f"is at version {version}, not {expected}; read it again and retry"
@@ -88,7 +87,8 @@ class DocumentStore(PostgresBase, Documents):
                 statements.append((_DROP, [list(known), last, *these[:2]]))
             sums = [checksum(scope, collection, key, text, versions[key]) for key, text in texts.items()]
             columns = (list(texts), list(texts.values()), list(versions.values()), sums)
-            self._db.run(place, *statements, (_WRITE, [*these[:2], *columns]))
+            self._db.later(place, *statements, (_WRITE, [*these[:2], *columns]))
+            self._note_versions(scope, collection, versions)
             return versions
 
     def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
@@ -96,9 +96,23 @@ class DocumentStore(PostgresBase, Documents):
         tables = ("tidal_earlier_documents", "tidal_documents")
         statements = [(f"DELETE FROM {table} WHERE {_THESE}", chosen) for table in tables]
         with self.transaction():
+            self._note_versions(scope, collection, dict.fromkeys(keys, 0))
             if scope == STORE:
-                return self._db.run(STORE_ROWS, *writing(self._db, collection, keys), *statements)
+                return self._db.run(ANY, *writing(self._db, collection, keys), *statements)
             return self._db.run(scope, *statements)
+
+    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> dict[str, int]:
+        """Return the versions of the documents that are there, which nobody else changes any more."""
+        known = self._db.current.versions
+        if scope == STORE or any((scope, collection, key) not in known for key in keys):
+            locks = writing(self._db, collection, keys) if scope == STORE else []
+            place = ANY if scope == STORE else scope
+            return dict(self._db.each(place, *locks, (_VERSIONS, [number_of(scope), collection, list(keys)]))[-1])
+        found = {key: known[scope, collection, key] for key in keys}
+        return {key: version for key, version in found.items() if version}
+
+    def _note_versions(self, scope: Scope, collection: str, versions: Mapping[str, int]) -> None:
+        self._db.current.versions.update({(scope, collection, key): versions[key] for key in versions})
 
     def _read(
         self,
@@ -118,9 +132,11 @@ class DocumentStore(PostgresBase, Documents):
         if keys is None:
             rows = self._db.rows(scope, sql, *given)
         elif scope == STORE and self._db.writing:
-            rows = self._db.last(STORE_ROWS, *reading(self._db, collection, keys), (sql, given))
+            rows = self._db.each(ANY, *reading(self._db, collection, keys), (sql, given))[-1]
         else:
             rows = self._db.kept(scope, sql, *given)
+        if keys is not None and self._db.writing and table == "tidal_documents":
+            self._note_versions(scope, collection, {**dict.fromkeys(keys, 0), **{row[1]: row[3] for row in rows}})
         if (scope, collection) == (STORE, META):  # without one nothing of the store can be read as it was meant
             return [_document(row, scope) for row in rows]
         return list(intact(rows, lambda row: _document(row, scope)))

@@ -19,6 +19,7 @@ NEEDED = "PostgreSQL needs its client: pip install 'tidal-plugins[postgres]'"
 _SESSION = """
     SELECT set_config('lock_timeout', %s, false), set_config('synchronous_commit', %s, false),
         set_config('default_transaction_read_only', %s, false), set_config('jit', 'off', false),
+        set_config('plan_cache_mode', 'force_generic_plan', false),
         set_config('client_min_messages', 'error', false), current_setting('server_encoding')
 """
 

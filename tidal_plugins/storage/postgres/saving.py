@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
 GENERATIONS = 1 << 40
 
+AT_ONCE = 8
+"""Pieces that are read at a time, some 10 MB: a large scope should not be in memory twice."""
+
 _PIECES = """
-    SELECT first, last, changes, centre, checksum{columns} FROM tidal_columns WHERE scope = %s ORDER BY first
+    SELECT first, last, changes, centre, checksum, columns FROM tidal_columns
+    WHERE scope = %s AND first > %s ORDER BY first LIMIT %s
 """
 _CHANGED = "SELECT key FROM tidal_entries WHERE scope = %s AND changed > %s ORDER BY key"
 _NEWER = "SELECT 1 FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s AND changes >= %s LIMIT 1"
 _DROP = "DELETE FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s"
+_DROP_DAMAGED = "DELETE FROM tidal_columns WHERE scope = %s AND first = %s AND checksum = %s"
 _ADD = """
     INSERT INTO tidal_columns (scope, first, last, changes, centre, columns, checksum)
     VALUES (%s, %s, %s, %s, %s, %b, %s)
@@ -47,9 +52,7 @@ class Saved(NamedTuple):
 
 def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int], int, Piece]]:
     """Yield the saved pieces of a scope by their keys, without the damaged ones."""
-    for *row, columns in db.rows(scope, _PIECES.format(columns=", columns"), number_of(scope)):
-        saved = Saved(*row)
-        piece = unpacked(columns) if crc32(columns, saved.first & 0xFFFF) == saved.checksum else None
+    for saved, piece in _pieces(db, scope):
         if piece is None:
             logger.error("saved columns are damaged: they are read from the entries instead")
         else:
@@ -57,12 +60,17 @@ def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int
 
 
 def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
-    """Save columns as they were at a mark: the pieces that changed since they were saved, and new full ones."""
+    """Save columns as they were at a mark: the pieces that changed since they were saved, new full ones, and those that
+    are damaged."""
     number = number_of(scope)
     with db.snapshot():
-        rows = [Saved(*row) for row in db.rows(scope, _PIECES.format(columns=""), number)]
+        found = [(saved, piece is not None) for saved, piece in _pieces(db, scope)]
+        rows = [saved for saved, intact in found if intact]
         oldest = min((row.changes for row in rows), default=0)
         changed = [key for (key,) in db.rows(scope, _CHANGED, number, oldest)] if rows else []
+    if damaged := [saved for saved, intact in found if not intact]:
+        with db.transaction():
+            db.run(scope, *((_DROP_DAMAGED, [number, each.first, each.checksum]) for each in damaged))
     kept, pieces = _planned(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
@@ -71,12 +79,28 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
             if not _is_current(db, scope, mark):
                 return
             if not db.rows(scope, _NEWER, number, keys[1], keys[0], mark.changes):
-                sum_ = crc32(data, keys[0] & 0xFFFF)
-                added = [number, *keys, mark.changes, _centre(arrays), data, sum_]
+                added = [number, *keys, mark.changes, _centre(arrays), data, piece_checksum(keys[0], data)]
                 db.run(scope, (_DROP, [number, keys[1], keys[0]]), (_ADD, added))
     with db.transaction():
         if kept and _is_current(db, scope, mark):
             db.run(scope, *((_MARK, [mark.changes, number, row.first, row.last, row.changes]) for row in kept))
+
+
+def piece_checksum(first: int, columns: bytes) -> int:
+    """Return the checksum of a piece, by the key of its first entry."""
+    return crc32(columns, first & 0xFFFF)
+
+
+def _pieces(db: Connections, scope: Scope) -> Iterator[tuple[Saved, Piece | None]]:
+    """Yield what is saved of a scope by its keys, each with its piece; ``None`` for one that is damaged."""
+    after = -1
+    while rows := db.rows(scope, _PIECES, number_of(scope), after, AT_ONCE):
+        for *row, columns in rows:
+            saved = Saved(*row)
+            after = saved.first
+            yield saved, unpacked(columns) if piece_checksum(after, columns) == saved.checksum else None
+        if len(rows) < AT_ONCE:
+            return
 
 
 def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:

@@ -36,6 +36,7 @@ from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
@@ -142,6 +143,7 @@ class Facts(MutableMapping[str, Any]):
         """
         return self._set(key, value, source, at)
 
+    @repeated
     def end(self, key: str) -> None:
         """End a fact now, as ``del`` does. Keeps its history and closes its open conflicts. Raises ``NotFound``."""
         folded = _folded(key)
@@ -242,6 +244,7 @@ class Facts(MutableMapping[str, Any]):
 
     # documents
 
+    @repeated
     def _set(
         self,
         key: str,

@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.storage.base import META, STORE, Outdated, Renewal
 from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.validation import check_progress
 
@@ -69,6 +70,7 @@ class _Run:
     _all_listed: bool = False
     """Whether the last step listed every passage that lacked a new vector."""
 
+    @repeated
     def begin(self) -> None:
         """Write down for which embedder vectors gather from now on, and drop those that have gathered for another."""
         storage = self.writer.storage
@@ -80,6 +82,7 @@ class _Run:
             if not done:
                 write_meta(storage, NEXT, self.new)
 
+    @repeated
     def step(self, vectors: Vectors) -> Renewal | None:
         """Store new vectors, and return how far the renewal is, or ``None`` if the store has them all in place."""
         storage = self.writer.storage
@@ -99,6 +102,7 @@ class _Run:
                 storage.erase_documents(STORE, META, [NEXT])
             return renewal
 
+    @repeated
     def removed(self) -> bool:
         """Remove some of the vectors that were replaced; return whether none is left."""
         storage = self.writer.storage

@@ -13,6 +13,7 @@ from uuid import uuid4
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 
 RUNS = "consolidation"
@@ -52,6 +53,7 @@ class Run:
     owner: str = field(default_factory=lambda: uuid4().hex)
     number: int | None = None
 
+    @repeated
     def resume(self) -> None:
         """Go on with a run that was cut off. Raises ``UnderWay`` where one is not."""
         _UNDER_WAY.add(self.owner)
@@ -76,6 +78,7 @@ class Run:
             raise UnderWay
         self.storage.append_log(self.scope, RUNS, [Line(str(self.id), self.now, before)])
 
+    @repeated
     def close(self) -> str | None:
         """End the run, and return its id if it had begun."""
         if self.number is not None:

@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.errors import Closed, QueryTimeout, ReadOnly, StorageError
+from tidal_plugins.errors import Busy, Closed, QueryTimeout, ReadOnly, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
 from tidal_plugins.storage.postgres.opening import connected
 from tidal_plugins.storage.postgres.pool import MOST, Pool
-from tidal_plugins.storage.postgres.translation import is_lost, shown_url, translated
+from tidal_plugins.storage.postgres.translation import TOO_LONG, is_lost, shown_url, translated, translation
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,9 +26,9 @@ ALL = "all"
 SLOW_SHARE = 0.1
 """Share of its deadline from which on a question is slow."""
 
-_JOINED = nullcontext()
+_JOINED, _ENDED = nullcontext(), "an earlier error has ended this transaction, nothing of it was written; begin anew"
 
-_BEGIN = {True: "BEGIN", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+_BEGIN = {True: "BEGIN ISOLATION LEVEL READ COMMITTED", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 _SET = "SELECT set_config('tidal.scope', %s, true), set_config('statement_timeout', %s, true)"
 _LOCK = "SELECT path FROM tidal_scopes WHERE scope = %s FOR UPDATE"
 _ADD = "INSERT INTO tidal_scopes (scope, path) VALUES (%s, %s) ON CONFLICT (scope) DO NOTHING"
@@ -55,7 +55,8 @@ class Work(Block):
     def __init__(self, writes: bool) -> None:
         super().__init__(writes)
         self.connection: psycopg.Connection[Any] | None = None
-        self.begun = self.failed = False
+        self.begun = False
+        self.failed: StorageError | None = None
         self.settings: tuple[str, Limit | None] | None = None
         self.locked: set[Scope] = set()
         self.kept: dict[Hashable, Any] = {}
@@ -63,6 +64,10 @@ class Work(Block):
         self.counts: dict[int, list[int]] = {}
         """What a transaction adds to the figures of the whole store, by shard. It is written last, just before the end,
         so that writers of other scopes wait for none."""
+
+    def fail(self, error: Exception) -> None:
+        """Let whatever follows fail, with the same error if the whole may be repeated."""
+        self.failed = error if isinstance(error, Busy) and error.overruled else StorageError(_ENDED)
 
     def count(self, scope: Scope, *added: int) -> None:
         """Add to the numbers of passages, words, vectors and renewed vectors of the whole store."""
@@ -102,8 +107,7 @@ class Connections:
             return Work(writes=True).made_by(self._run)  # type: ignore[arg-type]
         if not outer.writes:
             raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
-        if outer.failed:
-            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
+        _ = self.current  # raises what has ended it
         return _JOINED
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -123,6 +127,8 @@ class Connections:
         work = self.work
         if work is None:
             raise StorageError("a statement needs a transaction or a snapshot around it")
+        if work.failed:
+            raise work.failed
         return work
 
     @property
@@ -206,7 +212,7 @@ class Connections:
     def limit(self) -> Limit | None:
         """Return the innermost deadline of this thread."""
         limit: Limit | None = getattr(self._local, "limit", None)
-        while limit is not None and not limit.open:
+        while limit and not limit.open:
             limit = limit.around
         return limit
 
@@ -246,7 +252,7 @@ class Connections:
         if work.connection is None or not work.begun:
             return
         if work.failed:
-            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
+            raise work.failed
         with translated(self.path):
             if not (counts := _counted(work.counts)):
                 work.connection.execute("COMMIT")
@@ -270,8 +276,6 @@ class Connections:
     def _execute(self, scope: Scope | str, statements: Sequence[Statement]) -> Any:
         self.check_open()
         work = self.current
-        if work.failed:
-            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
         if isinstance(scope, tuple):
             self.lock(scope)
         return self._send(work, scope, statements)
@@ -293,13 +297,13 @@ class Connections:
                 self._pool.drop()
                 with translated(self.path):
                     return self._sent(work, scope, statements)
-            work.failed = True
             if error.sqlstate == "57014":
                 self.timeouts += 1
-            with translated(self.path):
-                raise
-        except UnicodeEncodeError:
-            work.failed = work.begun
+            work.fail(raised := translation(self.path, error))
+            raise raised from error
+        except UnicodeEncodeError as error:
+            if work.begun:
+                work.fail(error)
             with translated(self.path):
                 raise
 
@@ -328,10 +332,7 @@ class Connections:
         left = limit.end - time.monotonic()
         if left <= 0:
             self.timeouts += 1
-            raise QueryTimeout(
-                "a question took longer than its deadline; ask for less, with fewer words, a smaller limit or depth, "
-                "or raise Settings.storage.query_deadline"
-            )
+            raise QueryTimeout(TOO_LONG)
         return str(max(1, int(left * 1000)))
 
     @contextmanager

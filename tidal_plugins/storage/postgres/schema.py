@@ -21,6 +21,9 @@ PARTITIONS = 16
 LOCK = 0x7464616C
 """The number of the advisory lock under which the schema is created: "tdal"."""
 
+PATH = 500
+"""Characters of a scope's path that are indexed: a value of an index has 2,704 bytes at most."""
+
 _T = 'text COLLATE "C"'  # the order of characters, which every engine has
 
 TABLES = {
@@ -106,8 +109,8 @@ TABLES = {
 OF_SCOPES = tuple(f"tidal_{name}" for name in "volumes links log documents earlier_documents gone columns".split())
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
-_INDEXES = """
-CREATE INDEX tidal_scopes_by_path ON tidal_scopes (path);
+_INDEXES = f"""
+CREATE INDEX tidal_scopes_by_path ON tidal_scopes (left(path, {PATH}));
 CREATE INDEX tidal_entries_by_time ON tidal_entries (scope, kind, occurred_at);
 CREATE INDEX tidal_entries_by_thread ON tidal_entries (scope, thread, occurred_at) WHERE thread IS NOT NULL;
 CREATE INDEX tidal_entries_by_episode ON tidal_entries (scope, episode) WHERE episode IS NOT NULL;

@@ -67,6 +67,8 @@ def translation(path: str, error: psycopg.Error) -> Exception:
             return ReadOnly(f"{path} takes no writes ({message}); write to the primary server")
         case _, "42501":
             return ReadOnly(f"the role at {path} lacks a right ({message}); docs/postgres.md lists the grants it needs")
+        case _, "54000":
+            return InvalidInput(f"a name or an id is too long for an index of PostgreSQL: shorten it ({message})")
         case "22", "22003":
             return InvalidInput(f"a number is too large for PostgreSQL ({message})")
         case "22", _:

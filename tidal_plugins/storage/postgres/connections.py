@@ -27,6 +27,7 @@ SLOW_SHARE = 0.1
 """Share of its deadline from which on a question is slow."""
 
 _JOINED, _ENDED = nullcontext(), "an earlier error has ended this transaction, nothing of it was written; begin anew"
+_FORKED = "this process was forked inside a transaction, which its parent ends; begin one here"
 
 _BEGIN = {True: "BEGIN ISOLATION LEVEL READ COMMITTED", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 _SET = "SELECT set_config('tidal.scope', %s, true), set_config('statement_timeout', %s, true)"
@@ -195,11 +196,6 @@ class Connections:
         finally:
             self._give_back(connection)
 
-    def alone(self, sql: str) -> None:
-        """Run a statement that must stand outside of a transaction."""
-        with self.lent() as connection:
-            connection.execute(sql)
-
     # deadlines
 
     def deadline(self, seconds: float) -> AbstractContextManager[None]:
@@ -224,9 +220,11 @@ class Connections:
         self._pool.drop()
 
     def forked(self) -> None:
-        """Start anew in a child process."""
-        self._local = threading.local()
-        self._pool.forked()
+        """Start anew in a child process. A transaction that is open is its parent's to end."""
+        work, self._local = self.work, threading.local()
+        self._pool.forked(work and work.connection)
+        if work is not None:
+            work.connection, work.failed = None, StorageError(_FORKED) if work.writes else None
 
     def check_open(self) -> None:
         """Raise ``Closed`` if the store was closed."""
@@ -249,10 +247,10 @@ class Connections:
                 self._give_back(connection)
 
     def _end(self, work: Work) -> None:
-        if work.connection is None or not work.begun:
-            return
         if work.failed:
             raise work.failed
+        if work.connection is None or not work.begun:
+            return
         with translated(self.path):
             if not (counts := _counted(work.counts)):
                 work.connection.execute("COMMIT")

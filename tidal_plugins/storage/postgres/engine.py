@@ -102,7 +102,8 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
                 reading = bool(connection.execute(_READERS).fetchone()[0])
             if reading:
                 time.sleep(0.02)
-        self._db.alone(f"VACUUM {', '.join(TABLES)}")
+        with self._db.lent() as connection:  # outside of a transaction
+            connection.execute(f"VACUUM {', '.join(TABLES)}")
         return not reading
 
     def close(self) -> None:

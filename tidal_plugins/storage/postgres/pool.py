@@ -69,9 +69,9 @@ class Pool:
             with suppress(Exception):
                 connection.close()
 
-    def forked(self) -> None:
+    def forked(self, in_use: psycopg.Connection[Any] | None) -> None:
         """Start anew in a child process. What the parent has open is not closed: that would end it for the parent."""
-        self._inherited += [*self._free]
+        self._inherited += [*self._free, in_use]
         self._free, self._given, self._changed = [], 0, threading.Condition()
 
     def _returned(self) -> None:

@@ -56,7 +56,9 @@ def inside(store: PostgresStorage, memory: TidalMemory) -> None:
     except StorageError as error:
         assert not child
         print(f"{type(error).__name__}: {error}", flush=True)
-        memory.scoped("child").record("I saw child number 0.", "Noted.", thread="child")  # the parent has locked its own
+        memory.scoped("child").record(
+            "I saw child number 0.", "Noted.", thread="child"
+        )  # the parent has locked its own
         print("child wrote", flush=True)
         os._exit(0)
     print("parent committed", flush=True)

@@ -69,12 +69,13 @@ def test_a_child_writes_while_threads_of_its_parent_are_in_the_midst_of_it(
     run("amidst")
     found = threads(postgres_url)
     assert found.pop("before") == 1
-    assert found == {**{f"thread-{number}": 30 for number in range(3)}, **{f"child-{number}": 1 for number in range(10)}}
+    assert found == {
+        **{f"thread-{number}": 30 for number in range(3)},
+        **{f"child-{number}": 1 for number in range(10)},
+    }
 
 
-def test_nothing_is_left_open_on_the_server(
-    run: Callable[[str], str], postgres: Databases, postgres_url: str
-) -> None:
+def test_nothing_is_left_open_on_the_server(run: Callable[[str], str], postgres: Databases, postgres_url: str) -> None:
     run("both")
     name = urlsplit(postgres_url).path.lstrip("/")
     count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'"

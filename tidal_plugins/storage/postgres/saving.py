@@ -23,6 +23,7 @@ GENERATIONS = 1 << 40
 _PIECES = """
     SELECT first, last, changes, centre, checksum{columns} FROM tidal_columns WHERE scope = %s ORDER BY first
 """
+_COLUMNS = "SELECT columns FROM tidal_columns WHERE scope = %s AND first = %s"
 _CHANGED = "SELECT key FROM tidal_entries WHERE scope = %s AND changed > %s ORDER BY key"
 _NEWER = "SELECT 1 FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s AND changes >= %s LIMIT 1"
 _DROP = "DELETE FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s"
@@ -30,7 +31,10 @@ _ADD = """
     INSERT INTO tidal_columns (scope, first, last, changes, centre, columns, checksum)
     VALUES (%s, %s, %s, %s, %s, %b, %s)
 """
-_MARK = "UPDATE tidal_columns SET changes = %s WHERE scope = %s AND first = %s AND last = %s AND changes = %s"
+_MARK = "UPDATE tidal_columns SET changes = %s, checksum = %s WHERE scope = %s AND first = %s AND checksum = %s"
+_DISCARD = "DELETE FROM tidal_columns WHERE scope = %s AND first = %s AND checksum = %s"
+
+_LOW = (1 << 32) - 1
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +47,22 @@ class Saved(NamedTuple):
     changes: int
     centre: int
     checksum: int
+    """Of the columns in its lower 32 bits, of the numbers above in the others."""
+
+    def holds(self, scope: int, columns: bytes) -> bool:
+        """Return whether the piece is as it was written."""
+        return checksum_of(scope, *self[:-1], sum_of(columns)) == self.checksum
+
+    def marked(self, scope: int, changes: int) -> int:
+        """Return the checksum of this piece as of another change."""
+        return checksum_of(scope, self.first, self.last, changes, self.centre, self.checksum & _LOW)
 
 
 def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int], int, Piece]]:
     """Yield the saved pieces of a scope by their keys, without the damaged ones."""
     for *row, columns in db.rows(scope, _PIECES.format(columns=", columns"), number_of(scope)):
         saved = Saved(*row)
-        piece = unpacked(columns) if crc32(columns, saved.first & 0xFFFF) == saved.checksum else None
+        piece = unpacked(columns) if saved.holds(number_of(scope), columns) else None
         if piece is None:
             logger.error("saved columns are damaged: they are read from the entries instead")
         else:
@@ -60,9 +73,14 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
     """Save columns as they were at a mark: the pieces that changed since they were saved, and new full ones."""
     number = number_of(scope)
     with db.snapshot():
-        rows = [Saved(*row) for row in db.rows(scope, _PIECES.format(columns=""), number)]
+        found = [Saved(*row) for row in db.rows(scope, _PIECES.format(columns=""), number)]
+        unusable = [saved for saved in found if not _usable(db, scope, saved)]
+        rows = [saved for saved in found if saved not in unusable]
         oldest = min((row.changes for row in rows), default=0)
         changed = [key for (key,) in db.rows(scope, _CHANGED, number, oldest)] if rows else []
+    if unusable:
+        with db.transaction():
+            db.run(scope, *((_DISCARD, [number, row.first, row.checksum]) for row in unusable))
     kept, pieces = _planned(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
@@ -71,12 +89,28 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
             if not _is_current(db, scope, mark):
                 return
             if not db.rows(scope, _NEWER, number, keys[1], keys[0], mark.changes):
-                sum_ = crc32(data, keys[0] & 0xFFFF)
-                added = [number, *keys, mark.changes, _centre(arrays), data, sum_]
+                place = (number, *keys, mark.changes, _centre(arrays))
+                added = [*place, data, checksum_of(*place, sum_of(data))]
                 db.run(scope, (_DROP, [number, keys[1], keys[0]]), (_ADD, added))
     with db.transaction():
         if kept and _is_current(db, scope, mark):
-            db.run(scope, *((_MARK, [mark.changes, number, row.first, row.last, row.changes]) for row in kept))
+            marked = ((row, row.marked(number, mark.changes)) for row in kept)
+            db.run(scope, *((_MARK, [mark.changes, sum_, number, row.first, row.checksum]) for row, sum_ in marked))
+
+
+def sum_of(columns: bytes) -> int:
+    """Return the checksum of the columns of a piece."""
+    return crc32(columns)
+
+
+def checksum_of(scope: int, first: int, last: int, changes: int, centre: int, columns: int) -> int:
+    """Return the checksum of a piece, of whose columns the checksum is given."""
+    return crc32(f"{scope} {first} {last} {changes} {centre}".encode()) >> 1 << 32 | columns
+
+
+def _usable(db: Connections, scope: Scope, saved: Saved) -> bool:
+    [(columns,)] = db.rows(scope, _COLUMNS, number_of(scope), saved.first)
+    return saved.holds(number_of(scope), columns) and unpacked(columns) is not None
 
 
 def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:

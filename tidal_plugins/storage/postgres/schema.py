@@ -73,7 +73,10 @@ TABLES = {
         token bigint NOT NULL, passage bigint NOT NULL, times integer NOT NULL,
         PRIMARY KEY (scope, token, passage) INCLUDE (times)
     """,
-    "tidal_gone": "erasure bigint NOT NULL, entries bigint[] NOT NULL, PRIMARY KEY (scope, erasure)",
+    "tidal_gone": """
+        erasure bigint NOT NULL, entries bigint[] NOT NULL, checksum text NOT NULL,
+        PRIMARY KEY (scope, erasure)
+    """,
     "tidal_columns": """
         first bigint NOT NULL, last bigint NOT NULL, changes bigint NOT NULL, centre bigint NOT NULL,
         columns bytea NOT NULL, checksum bigint NOT NULL,
@@ -105,6 +108,9 @@ TABLES = {
     """,
 }
 """The columns of each table, after ``scope``."""
+
+GONE_SUM = "md5(erasure::text || ' ' || entries::text)"
+"""SQL for the checksum of a row of ``tidal_gone``."""
 
 OF_SCOPES = tuple(f"tidal_{name}" for name in "volumes links log documents earlier_documents gone columns".split())
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""

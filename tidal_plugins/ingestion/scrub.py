@@ -33,7 +33,7 @@ def scrub(storage: Storage) -> tuple[str, ...]:
     try:
         done = repeated(storage.scrub)()
     except StorageError as error:
-        why = f"forgotten bytes are still in the file, and go when it is next opened: {error}"
+        why = f"forgotten bytes are still in the store; opening it or forgetting tries again to remove them: {error}"
     else:
         if done:
             write_meta(storage, UNSCRUBBED, False)

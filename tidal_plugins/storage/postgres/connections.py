@@ -13,7 +13,7 @@ from tidal_plugins.errors import Busy, Closed, QueryTimeout, ReadOnly, StorageEr
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
-from tidal_plugins.storage.postgres.opening import connected
+from tidal_plugins.storage.postgres.opening import connected, local, session
 from tidal_plugins.storage.postgres.pool import MOST, Pool
 from tidal_plugins.storage.postgres.translation import TOO_LONG, is_lost, shown_url, translated, translation
 
@@ -90,10 +90,8 @@ class Connections:
         self.last_write = object()
         """Another object after each transaction of this process, whether or not it changed anything."""
 
-        def connect() -> psycopg.Connection[Any]:
-            return connected(url, self.path, durable=durable, busy_timeout=busy_timeout, read_only=read_only)
-
-        self._pool = Pool(connect, most, max(busy_timeout, 1.0))
+        self._session = session(durable=durable, busy_timeout=busy_timeout, read_only=read_only)
+        self._pool = Pool(lambda: connected(url, self.path, self._session), most, max(busy_timeout, 1.0))
 
     # blocks
 
@@ -307,7 +305,7 @@ class Connections:
 
     def _sent(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Any:
         connection = work.connection = work.connection or self._pool.take()
-        ahead: list[Statement] = [] if work.begun else [(_BEGIN[work.writes], ())]
+        ahead = [] if work.begun else [(_BEGIN[work.writes], ()), *local(connection, self._session)]
         wanted = (scope if isinstance(scope, str) else str(number_of(scope)), None if work.writes else self.limit)
         if wanted != work.settings:
             ahead.append((_SET, [wanted[0], self._left(wanted[1])]))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from tidal_plugins.errors import ReadOnly
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
@@ -95,7 +96,10 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         with self.snapshot():
             allowed = self._db.one(ALL, _OWNS) or self._db.one(ALL, _MAY_VACUUM)
         if not allowed:
-            return False
+            raise ReadOnly(
+                f"the role at {self.path} may not vacuum; grant it MAINTAIN on the tables (PostgreSQL 17 and later), "
+                "or let their owner run VACUUM"
+            )
         end, reading = time.monotonic() + SCRUB_SECONDS, True
         while reading and time.monotonic() < end:
             with self._db.lent() as connection:

@@ -17,7 +17,7 @@ _SCOPES = f"""
         OR EXISTS (SELECT 1 FROM tidal_links l WHERE l.scope = s.scope)
     FROM tidal_scopes s
 """
-_LAST = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM tidal_lines"
+_LAST = "SELECT coalesce(pg_sequence_last_value('tidal_lines'), 0)"
 
 
 class ListingStore(PostgresBase, Listings):

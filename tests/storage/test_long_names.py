@@ -9,7 +9,9 @@ import pytest
 
 from tidal_plugins import Exchange, HashingEmbedder, InvalidInput, Message, Note, Settings, TidalMemory
 from tidal_plugins.testing import HERE, record
-from tidal_plugins.validation import MAX_LABEL, MAX_LABEL_BYTES
+
+MAX_LABEL, MAX_LABEL_BYTES = 1_000, 1_800
+"""The longest name that the library takes, in characters and in bytes of UTF-8."""
 
 RARE = range(0x20000, 0x2A000)
 """Characters of four bytes in UTF-8."""

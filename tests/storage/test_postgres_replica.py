@@ -50,7 +50,7 @@ def test_a_process_reads_what_it_wrote_though_the_replica_is_behind(
     with opened(own_postgres.url()) as other:
         assert _replayed(own_postgres, replica)
         found(memory, "anchor")
-        follower.execute("SELECT pg_wal_replay_pause()")
+        _pause(follower)
         other.remember("The mast is spruce.")
         assert "The mast is spruce." in found(other, "mast")
         assert "The mast is spruce." not in found(memory, "mast"), "the replica answers, and it has nothing of it yet"
@@ -73,7 +73,7 @@ def test_recalls_go_on_when_the_replica_is_down_and_return_to_it(
     assert found(memory, "anchor") == ["The anchor is heavy."]
     replica.start()
     assert _replayed(own_postgres, replica)
-    Databases(replica.url()).execute("SELECT pg_wal_replay_pause()")
+    _pause(Databases(replica.url()))
     with opened(own_postgres.url()) as other:
         other.remember("The mast is spruce.")
     assert "The mast is spruce." not in found(memory, "mast"), "the replica answers again"
@@ -106,6 +106,12 @@ def test_only_a_memory_on_postgresql_has_a_replica(tmp_path: Path) -> None:
 def test_a_replica_is_named_by_a_url_of_postgresql(postgres_url: str) -> None:
     with pytest.raises(InvalidInput, match="read_url"):
         opened(postgres_url, "agent.db")
+
+
+def _pause(follower: Databases) -> None:
+    """Let a replica take in nothing more. It goes on for a while after it was asked to pause."""
+    follower.execute("SELECT pg_wal_replay_pause()")
+    assert eventually(lambda: follower.execute("SELECT pg_get_wal_replay_pause_state()") == [("paused",)])
 
 
 def _replayed(primary: Server, replica: Server) -> bool:

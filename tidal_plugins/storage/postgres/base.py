@@ -6,8 +6,9 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.postgres.connections import ALL, Connections
+from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.work import ALL
 
 _FIGURES = """
     SELECT c.passages, c.words, t.generation, coalesce(s.erasures, 0), coalesce(s.changes, 0)
@@ -36,6 +37,10 @@ class PostgresBase:
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
+
+    def question(self) -> AbstractContextManager[None]:
+        """Let one statement read, in the block that is open, or in none."""
+        return self._db.question()
 
 
 def figures(db: Connections, scope: Scope) -> Figures:

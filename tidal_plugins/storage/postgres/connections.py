@@ -4,80 +4,35 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.errors import Busy, Closed, QueryTimeout, ReadOnly, StorageError
+from tidal_plugins.errors import Closed, QueryTimeout, ReadOnly, StorageError
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
 from tidal_plugins.storage.postgres.opening import connected, local, session
 from tidal_plugins.storage.postgres.pool import MOST, Pool
 from tidal_plugins.storage.postgres.translation import TOO_LONG, is_lost, shown_url, translated, translation
+from tidal_plugins.storage.postgres.work import ANY, Limit, Statement, Work
 
 if TYPE_CHECKING:
     import psycopg
 
-ALL = "all"
-"""Stands for every scope where a statement is about the whole store."""
-
 SLOW_SHARE = 0.1
 """Share of its deadline from which on a question is slow."""
 
-_JOINED, _ENDED = nullcontext(), "an earlier error has ended this transaction, nothing of it was written; begin anew"
-_FORKED = "this process was forked inside a transaction, which its parent ends; begin one here"
+LINES = 4
+"""Numbers of lines that a transaction draws at least once it has stored entries: a turn is noted in several logs."""
+
+_JOINED = nullcontext()
 
 _BEGIN = {True: "BEGIN ISOLATION LEVEL READ COMMITTED", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 _SET = "SELECT set_config('tidal.scope', %s, true), set_config('statement_timeout', %s, true)"
 _LOCK = "SELECT path FROM tidal_scopes WHERE scope = %s FOR UPDATE"
 _ADD = "INSERT INTO tidal_scopes (scope, path) VALUES (%s, %s) ON CONFLICT (scope) DO NOTHING"
-_COUNT = """
-    UPDATE tidal_corpus SET passages = passages + %s, words = words + %s, vectors = vectors + %s, renewed = renewed + %s
-    WHERE shard = %s
-"""
-
-Statement = tuple[str, Sequence[Any]]
-"""SQL with its parameters."""
-
-
-class Limit(Block):
-    """A deadline of a thread's questions: ``end`` is a time of the monotonic clock."""
-
-    def __init__(self, end: float, around: Limit | None) -> None:
-        super().__init__(writes=False)
-        self.end, self.around = end, around
-
-
-class Work(Block):
-    """An open transaction or snapshot. It has a connection from its first statement on."""
-
-    def __init__(self, writes: bool) -> None:
-        super().__init__(writes)
-        self.connection: psycopg.Connection[Any] | None = None
-        self.begun = False
-        self.failed: StorageError | None = None
-        self.settings: tuple[str, Limit | None] | None = None
-        self.locked: set[Scope] = set()
-        self.kept: dict[Hashable, Any] = {}
-        """Results of a snapshot that it may be asked for again; what a transaction knows and nobody else can change."""
-        self.counts: dict[int, list[int]] = {}
-        """What a transaction adds to the figures of the whole store, by shard. It is written last, just before the end,
-        so that writers of other scopes wait for none."""
-
-    def fail(self, error: Exception) -> None:
-        """Let whatever follows fail, with the same error if the whole may be repeated."""
-        self.failed = error if isinstance(error, Busy) and error.overruled else StorageError(_ENDED)
-
-    def count(self, scope: Scope, *added: int) -> None:
-        """Add to the numbers of passages, words, vectors and renewed vectors of the whole store."""
-        counts = self.counts.setdefault(number_of(scope) % SHARDS, [0, 0, 0, 0])
-        counts[:] = [known + more for known, more in zip(counts, added, strict=True)]
-
-
-SHARDS = 64
-"""Rows over which the figures of the whole store are spread, so that writers of other scopes rarely meet."""
+_LINES = "SELECT nextval('tidal_lines') FROM generate_series(1, %s)"
 
 
 class Connections:
@@ -85,7 +40,7 @@ class Connections:
 
     def __init__(self, url: str, *, durable: bool, busy_timeout: float, read_only: bool, most: int = MOST) -> None:
         self.path, self.read_only = shown_url(url), read_only
-        self._closed, self.slow, self.timeouts, self.statements = False, 0, 0, 0
+        self._closed, self.slow, self.timeouts, self.trips = False, 0, 0, 0
         self._local = threading.local()
         self.last_write = object()
         """Another object after each transaction of this process, whether or not it changed anything."""
@@ -106,13 +61,21 @@ class Connections:
             return Work(writes=True).made_by(self._run)  # type: ignore[arg-type]
         if not outer.writes:
             raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
-        _ = self.current  # raises what has ended it
+        if outer.failed:
+            raise outer.failed
         return _JOINED
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let the reads inside see one state. Joins what is open."""
         self.check_open()
         return _JOINED if self.work is not None else Work(writes=False).made_by(self._run)  # type: ignore[arg-type]
+
+    def question(self) -> AbstractContextManager[None]:
+        """Let one statement read, in the block that is open, or in none."""
+        self.check_open()
+        if self.work is not None:
+            return _JOINED
+        return Work(writes=False, single=True).made_by(self._run)  # type: ignore[arg-type]
 
     @property
     def work(self) -> Work | None:
@@ -139,33 +102,49 @@ class Connections:
     # statements
 
     def rows(self, scope: Scope | str, sql: str, *parameters: Any) -> list[Any]:
-        """Return the rows of a statement about one scope, or ``ALL``."""
-        return self.last(scope, (sql, parameters))
+        """Return the rows of a statement about one scope, about ``ALL``, or about what ``ANY`` scope may see."""
+        return self.each(scope, (sql, parameters))[0]
 
-    def last(self, scope: Scope | str, *statements: Statement) -> list[Any]:
-        """Run statements in one round trip. Return the rows of the last one."""
-        return list(self._execute(scope, statements).fetchall())
+    def each(self, scope: Scope | str, *statements: Statement) -> list[list[Any]]:
+        """Run statements in one round trip. Return the rows of each, none for one that returns no rows."""
+        return [found.fetchall() if found.description else [] for found in self._execute(scope, statements)]
 
     def one(self, scope: Scope | str, sql: str, *parameters: Any) -> Any:
         """Return the first column of the first row, or ``None``."""
-        row = self._execute(scope, [(sql, parameters)]).fetchone()
+        row = self._execute(scope, [(sql, parameters)])[0].fetchone()
         return row and row[0]
 
     def run(self, scope: Scope | str, *statements: Statement) -> int:
         """Run statements in one round trip. Return how many rows the last one touched."""
-        return self._execute(scope, statements).rowcount if statements else 0
+        count: int = self._execute(scope, statements)[-1].rowcount
+        return count
+
+    def later(self, scope: Scope | str, *statements: Statement) -> None:
+        """Run statements together with the next one whose result is needed, or with the end of the block."""
+        self._ready(scope).later.extend((scope, statement) for statement in statements)
 
     def lock(self, scope: Scope) -> None:
         """Let nobody else write to a scope before the transaction ends. Its row is added if there is none yet."""
         work = self.current
         if not work.writes or scope in work.locked:
             return
-        lock = (_LOCK, [number_of(scope)])
-        if (path := self._send(work, scope, [lock]).fetchone()) is None:
-            path = self._send(work, scope, [(_ADD, [number_of(scope), path_of(scope)]), lock]).fetchone()
-        if path is None or path[0] != path_of(scope):
+        number, path = number_of(scope), path_of(scope)
+        lock = (_LOCK, [number])
+        if (row := self._send(work, scope, [lock])[0].fetchone()) is None:
+            row = self._send(work, scope, [(_ADD, [number, path]), lock])[1].fetchone()
+        if row is None or row[0] != path:
             raise StorageError("two scopes have the same number, which happens once in 2^63: name this one differently")
-        work.locked.add(scope)
+        work.locked[scope] = []
+
+    def lines(self, scope: Scope, count: int) -> list[int]:
+        """Return new numbers for lines of a scope's logs, each above all that were given before."""
+        self.lock(scope)  # first: a number that was drawn before would stand below those of the writer waited for
+        work = self.current
+        drawn = work.locked[scope]
+        if (more := count - len(drawn)) > 0:
+            drawn += sorted(number for (number,) in self.rows(scope, _LINES, max(more, LINES if work.counts else 0)))
+        taken, drawn[:count] = drawn[:count], []
+        return taken
 
     def kept(self, scope: Scope | str, sql: str, *parameters: Any) -> list[Any]:
         """Return the rows of a query, which are kept as long as the snapshot. They are few and small."""
@@ -180,8 +159,7 @@ class Connections:
 
     def flush(self) -> None:
         """Write what the transaction adds to the figures of the whole store now, and not at its end."""
-        counts, self.current.counts = self.current.counts, {}
-        self.run(ALL, *_counted(counts))
+        self.later(ANY, *self.current.counted())
 
     @contextmanager
     def lent(self) -> Iterator[psycopg.Connection[Any]]:
@@ -206,7 +184,7 @@ class Connections:
     def limit(self) -> Limit | None:
         """Return the innermost deadline of this thread."""
         limit: Limit | None = getattr(self._local, "limit", None)
-        while limit and not limit.open:
+        while limit is not None and not limit.open:
             limit = limit.around
         return limit
 
@@ -215,14 +193,14 @@ class Connections:
     def close(self) -> None:
         """Close the connections that are free. One in use is closed at the end of its block."""
         self._closed = True
-        self._pool.drop()
+        self._pool.close()
 
     def forked(self) -> None:
         """Start anew in a child process. A transaction that is open is its parent's to end."""
         work, self._local = self.work, threading.local()
         self._pool.forked(work and work.connection)
         if work is not None:
-            work.connection, work.failed = None, StorageError(_FORKED) if work.writes else None
+            work.forked()
 
     def check_open(self) -> None:
         """Raise ``Closed`` if the store was closed."""
@@ -247,16 +225,10 @@ class Connections:
     def _end(self, work: Work) -> None:
         if work.failed:
             raise work.failed
-        if work.connection is None or not work.begun:
+        if not work.begun and not work.later:
             return
         with translated(self.path):
-            if not (counts := _counted(work.counts)):
-                work.connection.execute("COMMIT")
-                return
-            with work.connection.pipeline():
-                for sql, parameters in counts:
-                    work.connection.execute(sql, parameters)
-                work.connection.execute("COMMIT")
+            self._sent(work, ANY, [*work.counted(), ("COMMIT", ())])
 
     def _give_back(self, connection: psycopg.Connection[Any]) -> None:
         from psycopg.pq import TransactionStatus
@@ -269,15 +241,19 @@ class Connections:
             usable = usable and connection.info.transaction_status == TransactionStatus.IDLE
         self._pool.give_back(connection, usable=usable and not connection.closed)
 
-    def _execute(self, scope: Scope | str, statements: Sequence[Statement]) -> Any:
+    def _execute(self, scope: Scope | str, statements: Sequence[Statement]) -> Sequence[Any]:
+        return self._send(self._ready(scope), scope, statements)
+
+    def _ready(self, scope: Scope | str) -> Work:
+        """Return the open block, in which a statement about a scope may run: a transaction has locked it."""
         self.check_open()
         work = self.current
         if isinstance(scope, tuple):
             self.lock(scope)
-        return self._send(work, scope, statements)
+        return work
 
-    def _send(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Any:
-        """Run statements in one round trip, after those that the block needs before. Return the last one's cursor.
+    def _send(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Sequence[Any]:
+        """Run statements in one round trip, after those that the block needs before. Return their cursors.
 
         A connection that turns out to be lost when a block begins is replaced, once.
         """
@@ -303,33 +279,35 @@ class Connections:
             with translated(self.path):
                 raise
 
-    def _sent(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Any:
+    def _sent(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Sequence[Any]:
         connection = work.connection = work.connection or self._pool.take()
-        ahead = [] if work.begun else [(_BEGIN[work.writes], ()), *local(connection, self._session)]
-        wanted = (scope if isinstance(scope, str) else str(number_of(scope)), None if work.writes else self.limit)
-        if wanted != work.settings:
-            ahead.append((_SET, [wanted[0], self._left(wanted[1])]))
-        elif wanted[1] is not None:
-            self._left(wanted[1])
-        sent = [*ahead, *statements]
-        self.statements += len(statements)
+        left, settings = 0 if work.writes else self._left(), work.settings
+        begins = not work.begun and not work.single
+        sent = [(_BEGIN[work.writes], ()), *local(connection, self._session)] if begins else list[Statement]()
+        for place, statement in (*work.later, *((scope, statement) for statement in statements)):
+            shown = place if isinstance(place, str) else str(number_of(place))
+            if settings is None or shown not in (settings[0], ANY) or not _is_near(left, settings[1]):
+                settings = (shown, left)
+                sent.append((_SET, [shown, str(left)]))
+            sent.append(statement)
+        self.trips += 1
         if len(sent) == 1:
-            found = connection.execute(*sent[0], binary=True)
+            found = [connection.execute(*sent[0], binary=True)]
         else:
             with connection.pipeline():
-                found = [connection.execute(*one, binary=True) for one in sent][-1]
-        work.begun, work.settings = True, wanted
-        return found
+                found = [connection.execute(*one, binary=True) for one in sent]
+        work.begun, work.settings, work.later = not work.single, None if work.single else settings, []
+        return found[len(found) - len(statements) :]
 
-    def _left(self, limit: Limit | None) -> str:
-        """Return the milliseconds that are left of a deadline, ``"0"`` without one. Raises ``QueryTimeout``."""
-        if limit is None:
-            return "0"
+    def _left(self) -> int:
+        """Return the milliseconds that are left of the deadline, 0 without one. Raises ``QueryTimeout``."""
+        if (limit := self.limit) is None:
+            return 0
         left = limit.end - time.monotonic()
         if left <= 0:
             self.timeouts += 1
             raise QueryTimeout(TOO_LONG)
-        return str(max(1, int(left * 1000)))
+        return max(1, int(left * 1000))
 
     @contextmanager
     def _limited(self, limit: Limit, seconds: float) -> Iterator[None]:
@@ -341,6 +319,6 @@ class Connections:
             self.slow += limit.around is None and time.monotonic() - begun > SLOW_SHARE * seconds
 
 
-def _counted(counts: dict[int, list[int]]) -> list[Statement]:
-    """Return statements that add to the figures of the whole store, always in the same order of rows."""
-    return [(_COUNT, [*added, shard]) for shard, added in sorted(counts.items()) if any(added)]
+def _is_near(left: int, given: int) -> bool:
+    """Return whether a time that was given to statements need not be set anew."""
+    return abs(left - given) <= left // 4

@@ -12,9 +12,9 @@ from tidal_plugins.storage.checksums import checksum
 from tidal_plugins.storage.damage import DOCUMENTS, Damaged, corrupt, intact, note, noticed
 from tidal_plugins.storage.postgres.base import PostgresBase
 from tidal_plugins.storage.postgres.conditions import TEXTS
-from tidal_plugins.storage.postgres.connections import Statement
-from tidal_plugins.storage.postgres.locks import STORE_ROWS, reading, writing
+from tidal_plugins.storage.postgres.locks import reading, writing
 from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.work import ANY, Statement
 from tidal_plugins.storage.rows import Row, check_storable
 from tidal_plugins.storage.values import from_json, to_json
 
@@ -52,7 +52,7 @@ class DocumentStore(PostgresBase, Documents):
         limit: int | None = None,
         after: int = 0,
     ) -> list[Document]:
-        with self.snapshot():
+        with self.snapshot() if versions else self.question():
             if (scope, collection) == (STORE, META):
                 return self._about_store(keys)[after : None if limit is None else after + limit]
             found = self._read("tidal_documents", scope, (collection,), keys, limit, after)
@@ -79,9 +79,8 @@ class DocumentStore(PostgresBase, Documents):
         with self.transaction():
             if not texts:
                 return {}
-            these, place = [number_of(scope), collection, list(texts)], STORE_ROWS if scope == STORE else scope
-            locks = writing(self._db, collection, texts) if scope == STORE else []
-            known: dict[str, int] = dict(self._db.last(place, *locks, (_VERSIONS, these)))
+            these, place = [number_of(scope), collection, list(texts)], ANY if scope == STORE else scope
+            known = self._versions(scope, collection, list(texts))
             for key in texts if expected is not None else ():
                 if expected != (version := known.get(key, 0)):
                     reason = f"is at version {version}, not {expected}; read it again and retry"
@@ -97,7 +96,8 @@ class DocumentStore(PostgresBase, Documents):
             if (scope, collection) == (STORE, META):
                 sums = [checksum(scope, COPIES, key, text, versions[key]) for key, text in texts.items()]
                 statements.append((_WRITE, [these[0], COPIES, *columns, sums]))
-            self._db.run(place, *statements)
+            self._db.later(place, *statements)
+            self._note_versions(scope, collection, versions)
             return versions
 
     def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
@@ -107,8 +107,9 @@ class DocumentStore(PostgresBase, Documents):
         if (scope, collection) == (STORE, META):
             statements.insert(0, (statements[1][0], [chosen[0], COPIES, chosen[2]]))
         with self.transaction():
+            self._note_versions(scope, collection, dict.fromkeys(keys, 0))
             if scope == STORE:
-                return self._db.run(STORE_ROWS, *writing(self._db, collection, keys), *statements)
+                return self._db.run(ANY, *writing(self._db, collection, keys), *statements)
             return self._db.run(scope, *statements)
 
     def _about_store(self, keys: Collection[str] | None) -> list[Document]:
@@ -128,6 +129,19 @@ class DocumentStore(PostgresBase, Documents):
         for row in damaged:
             note(*row)
         return [found[key] for key in sorted(found)]
+
+    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> dict[str, int]:
+        """Return the versions of the documents that are there, which nobody else changes any more."""
+        known = self._db.current.versions
+        if scope == STORE or any((scope, collection, key) not in known for key in keys):
+            locks = writing(self._db, collection, keys) if scope == STORE else []
+            place = ANY if scope == STORE else scope
+            return dict(self._db.each(place, *locks, (_VERSIONS, [number_of(scope), collection, list(keys)]))[-1])
+        found = {key: known[scope, collection, key] for key in keys}
+        return {key: version for key, version in found.items() if version}
+
+    def _note_versions(self, scope: Scope, collection: str, versions: Mapping[str, int]) -> None:
+        self._db.current.versions.update({(scope, collection, key): versions[key] for key in versions})
 
     def _read(
         self,
@@ -150,10 +164,11 @@ class DocumentStore(PostgresBase, Documents):
         limit: int | None = None,
         after: int = 0,
     ) -> list[Row]:
-        sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = %s AND "
-        sql += "collection = %s" if len(collections) == 1 else f"collection = {TEXTS}"
-        chosen = collections[0] if len(collections) == 1 else list(collections)
-        given: list[Any] = [number_of(scope), chosen, *([] if keys is None else [list(keys)])]
+        one = len(collections) == 1  # of one collection the index gives the order, too
+        sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = %s"
+        sql += f" AND collection = {'%s' if one else TEXTS}"
+        given: list[Any] = [number_of(scope), collections[0] if one else list(collections)]
+        given += [] if keys is None else [list(keys)]
         sql += f"{'' if keys is None else f' AND key = {TEXTS}'} ORDER BY key, version DESC"
         if limit is not None or after:
             sql += " LIMIT %s OFFSET %s"
@@ -161,8 +176,13 @@ class DocumentStore(PostgresBase, Documents):
         if keys is None:
             return self._db.rows(scope, sql, *given)
         if scope == STORE and self._db.writing:
-            return self._db.last(STORE_ROWS, *reading(self._db, collections[-1], keys), (sql, given))
-        return self._db.kept(scope, sql, *given)
+            rows: list[Row] = self._db.each(ANY, *reading(self._db, collections[-1], keys), (sql, given))[-1]
+        else:
+            rows = self._db.kept(scope, sql, *given)
+        if self._db.writing and table == "tidal_documents":
+            found = {row[1]: row[3] for row in rows if row[0] == collections[-1]}
+            self._note_versions(scope, collections[-1], {**dict.fromkeys(keys, 0), **found})
+        return rows
 
 
 def _document(row: Row, scope: Scope) -> Document:

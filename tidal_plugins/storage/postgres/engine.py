@@ -14,7 +14,7 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.postgres.checks import CheckStore
-from tidal_plugins.storage.postgres.connections import ALL, Connections
+from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.documents import DocumentStore
 from tidal_plugins.storage.postgres.links import LinkStore
 from tidal_plugins.storage.postgres.listing import ListingStore
@@ -22,6 +22,7 @@ from tidal_plugins.storage.postgres.log import LogStore
 from tidal_plugins.storage.postgres.renewal import remove_replaced
 from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
 from tidal_plugins.storage.postgres.search import SearchStore
+from tidal_plugins.storage.postgres.work import ALL
 from tidal_plugins.storage.postgres.writing import EntryStore
 
 EXACT_VECTORS = 25_000

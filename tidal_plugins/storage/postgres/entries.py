@@ -63,14 +63,14 @@ class EntryReads(PostgresBase):
     """The figures of scopes as they were read last, with the numbers that they were read at."""
 
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
-        with self.snapshot():
+        with self.question():
             rows = self._db.rows(scope, _BY_ID, number_of(scope), list(ids)) if ids else []
         found = {entry.id: entry for entry in intact(rows, lambda row: from_row(row, scope))}
         return {id_: found[id_] for id_ in ids if id_ in found}
 
     def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:
         filter_ = condition(scope, where or Where())
-        with self.snapshot():
+        with self.question():
             rows = self._db.rows(scope, _SUMMARIES.format(filter_.sql), list(ids), *filter_.parameters)
         cut = [(*row[:-2], row[-2][:HEAD], row[-1][-TAIL:]) for row in rows]
         return {summary.id: summary for summary in intact(cut, to_summary)}
@@ -82,7 +82,7 @@ class EntryReads(PostgresBase):
             f"SELECT a.id, {sides} FROM tidal_entries a WHERE a.scope = %s AND a.id = {TEXTS} AND a.thread IS NOT NULL"
         )
         side = (*filter_.parameters, max(reach, 0))
-        with self.snapshot():
+        with self.question():
             rows = self._db.rows(scope, sql, *side, *side, number_of(scope), list(ids))
         return [
             Adjacent(id_, other, sign * place)
@@ -97,7 +97,7 @@ class EntryReads(PostgresBase):
         order, filter_ = "DESC" if newest_first else "ASC", condition(scope, where)
         sequence = f"ORDER BY e.occurred_at {order}, e.key {order} LIMIT %s::bigint OFFSET %s"
         bounds = (None if limit is None or limit < 0 else limit, max(after, 0))
-        with self.snapshot():
+        with self.question():
             rows = self._db.rows(scope, f"{_SELECT} WHERE {filter_.sql} {sequence}", *filter_.parameters, *bounds)
         return list(intact(rows, lambda row: from_row(row, scope)))
 
@@ -110,18 +110,21 @@ class EntryReads(PostgresBase):
         """
         # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
         longer = path.removesuffix("]") + ("," if prefix else "")
-        with self.snapshot():
-            between = (f'{longer}"', f"{longer}#")
+        between = (f'{longer}"', f"{longer}#")
+        with self.question():
             rows = self._db.rows(ALL, sql, path, path, *between, *between, *filter_.parameters)
         return sorted(tuple(from_json(found)) for (found,) in rows)
 
     def statistics(self, scope: Scope) -> Statistics:
-        with self.snapshot():
+        with self.question():
             now = figures(self._db, scope)
-            corpus = Corpus(now.passages, now.words / now.passages if now.passages else 0.0)
-            state, known = (now.generation, now.erasures, now.changes), self._figures.get(scope)
-            if known is not None and known[0] == state and not self._db.writing:
-                return replaced(known[1], corpus=corpus)
+        corpus = Corpus(now.passages, now.words / now.passages if now.passages else 0.0)
+        state, known = (now.generation, now.erasures, now.changes), self._figures.get(scope)
+        if known is not None and known[0] == state and not self._db.writing:
+            return replaced(known[1], corpus=corpus)
+        with self.snapshot():
+            if figures(self._db, scope) != now:  # another process wrote meanwhile
+                return self.statistics(scope)
             number = number_of(scope)
             speakers = [name for (name,) in self._db.rows(scope, _SPEAKERS, number, number)]
             volumes = self._db.rows(scope, _VOLUMES, number)

@@ -49,14 +49,14 @@ class LinkStore(PostgresBase, Links):
         whole = [(*row, array_of(facets_of(row[place]))) for row in rows.values()]
         with self.transaction():
             if whole:
-                self._db.run(scope, (_PUT, [number_of(scope), *map(list, zip(*whole, strict=True))]))
+                self._db.later(scope, (_PUT, [number_of(scope), *map(list, zip(*whole, strict=True))]))
 
     def links(
         self, scope: Scope, where: WhereLinks, *, limit: int | None = None, strongest_first: bool = False
     ) -> list[Link]:
         filter_, order = link_condition(scope, where), _STRONGEST if strongest_first else "l.key"
         sql = f"{_SELECT} WHERE {filter_.sql} ORDER BY {order} LIMIT %s::bigint"
-        with self.snapshot():
+        with self.question():
             rows = self._db.rows(scope, sql, *filter_.parameters, None if limit is None else max(limit, 0))
         return list(intact(rows, lambda row: from_link_row(row, scope)))
 
@@ -68,7 +68,7 @@ class LinkStore(PostgresBase, Links):
             return []
         filter_ = link_condition(scope, where)
         cut = (*filter_.parameters, max(each, 0))
-        with self.snapshot():
+        with self.question():
             rows = self._db.rows(scope, _frontier(filter_.sql), *places, *cut, *cut, max(each, 0))
         return list(intact(rows, lambda row: _step(row, scope)))
 

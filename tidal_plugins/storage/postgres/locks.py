@@ -7,11 +7,9 @@ from collections.abc import Collection
 from hashlib import blake2b
 
 from tidal_plugins.storage.base import META, STORE
-from tidal_plugins.storage.postgres.connections import Connections, Statement
+from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
-
-STORE_ROWS = str(number_of(STORE))
-"""Names the rows about the whole store in a statement, without locking their scope."""
+from tidal_plugins.storage.postgres.work import ANY, Statement
 
 _TO_WRITE = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) k"
 _TO_READ = """
@@ -48,7 +46,7 @@ def writing(db: Connections, collection: str, keys: Collection[str]) -> list[Sta
 def lock_read(db: Connections) -> None:
     """Lock for writing the values of the store that the transaction has read."""
     if locks := db.current.kept.get(_KEPT):
-        db.run(STORE_ROWS, (_TO_WRITE, [sorted(locks)]))
+        db.later(ANY, (_TO_WRITE, [sorted(locks)]))
 
 
 def _locks(collection: str, keys: Collection[str]) -> dict[str, int]:

@@ -18,7 +18,6 @@ from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.rows import Row, check_storable, read_time
 from tidal_plugins.storage.values import from_json, to_json
 
-_KEYS = "SELECT nextval('tidal_lines') FROM generate_series(1, %s)"
 _APPEND = """
     INSERT INTO tidal_log (scope, name, seq, key, at, value, checksum)
     SELECT %s, %s, * FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[], %b::bytea[])
@@ -46,10 +45,10 @@ class LogStore(PostgresBase, Log):
         with self.transaction():
             if not rows:
                 return []
-            seqs = sorted(seq for (seq,) in self._db.rows(scope, _KEYS, len(rows)))
+            seqs = self._db.lines(scope, len(rows))
             numbered = [(seq, *row[1:], checksum(scope, seq, *row)) for seq, row in zip(seqs, rows, strict=True)]
             columns = map(list, zip(*numbered, strict=True))
-            self._db.run(scope, (_APPEND, [number_of(scope), log, *columns]))
+            self._db.later(scope, (_APPEND, [number_of(scope), log, *columns]))
             return seqs
 
     def read_log(
@@ -72,7 +71,7 @@ class LogStore(PostgresBase, Log):
             SELECT seq, name, key, at, value, checksum FROM tidal_log WHERE {" AND ".join(part for part, _ in parts)}
             ORDER BY seq {"DESC" if newest_first else "ASC"} LIMIT %s::bigint
         """
-        with self.snapshot():
+        with self.question():
             most = None if limit is None else max(limit, 0)
             rows = self._db.rows(scope, sql, *(value for _, value in parts), most)
         return list(intact(rows, lambda row: _line(row, scope)))
@@ -95,7 +94,7 @@ class LogStore(PostgresBase, Log):
         return self._delete(_UNDER, scope, log, list(keys or ()))
 
     def count_keys(self, scope: Scope, logs: Collection[str]) -> int:
-        with self.snapshot():
+        with self.question():
             return int(self._db.one(scope, _COUNT_KEYS, number_of(scope), list(logs)))
 
     def _delete(self, condition: str, scope: Scope, log: str, *values: Any) -> int:

@@ -11,10 +11,11 @@ from tidal_plugins.storage.base import Passage
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.keywords import tokens
 from tidal_plugins.storage.postgres.conditions import NUMBERS
-from tidal_plugins.storage.postgres.connections import Connections, Statement
+from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
 from tidal_plugins.storage.postgres.schema import GONE_SUM
 from tidal_plugins.storage.postgres.state import locked_state
+from tidal_plugins.storage.postgres.work import Statement
 
 if TYPE_CHECKING:
     import numpy as np

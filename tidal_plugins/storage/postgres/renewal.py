@@ -10,8 +10,9 @@ from tidal_plugins.errors import InvalidVector
 from tidal_plugins.storage.base import Outdated, Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.postgres.conditions import NUMBERS
-from tidal_plugins.storage.postgres.connections import ALL, SHARDS, Connections
+from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.locks import lock_read
+from tidal_plugins.storage.postgres.work import ALL, SHARDS
 from tidal_plugins.storage.values import from_json
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidInput, StorageError
 from tidal_plugins.storage.deadline import within_deadline
-from tidal_plugins.storage.postgres.connections import ALL
 from tidal_plugins.storage.postgres.engine import PostgresStorage
+from tidal_plugins.storage.postgres.work import ALL
 from tidal_plugins.storage.salt import SALT, salt
 from tidal_plugins.storage.shorthands import read_meta
 

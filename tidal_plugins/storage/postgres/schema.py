@@ -1,4 +1,5 @@
-"""The PostgreSQL schema: every table is keyed and partitioned by scope, and shows rows of the scope that is set alone.
+"""The PostgreSQL schema: every table is keyed and partitioned by scope, and shows rows of the scope that is set, and
+those about the whole store.
 
 Before version 1.0 of this library, a database of another schema is refused and not migrated.
 """
@@ -8,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import NotADatabase, ReadOnly, SchemaTooNew, SchemaTooOld
+from tidal_plugins.storage.documents import STORE
+from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.translation import translated
 
 if TYPE_CHECKING:
@@ -146,13 +149,13 @@ CREATE TABLE tidal_corpus (
 INSERT INTO tidal_corpus (shard) SELECT generate_series(0, 63);
 """
 
-# The settings are read once for a query, not for each row.
+# The settings are read once for a query, not for each row. What is about the whole store is shown with every scope.
 _POLICY = """
 ALTER TABLE {0} ENABLE ROW LEVEL SECURITY;
 CREATE POLICY of_scope ON {0} USING (
     scope = (SELECT CASE WHEN current_setting('tidal.scope', true) ~ '^[0-9]+$'
         THEN current_setting('tidal.scope', true)::bigint END)
-    OR (SELECT current_setting('tidal.scope', true)) = 'all'
+    OR scope = {1} OR (SELECT current_setting('tidal.scope', true)) = 'all'
 );
 """
 
@@ -161,7 +164,7 @@ _FIND = "SELECT to_regclass('tidal_state')::oid IS NOT NULL, to_regclass('tidal_
 
 def statements(partitions: int = PARTITIONS) -> str:
     """Return SQL that creates the schema."""
-    parts = [_STORE]
+    parts, store = [_STORE], number_of(STORE)
     for table, columns in TABLES.items():
         parts.append(f"CREATE TABLE {table} (scope bigint NOT NULL, {columns}) PARTITION BY HASH (scope);")
         parts += [
@@ -169,9 +172,9 @@ def statements(partitions: int = PARTITIONS) -> str:
             f" FOR VALUES WITH (MODULUS {partitions}, REMAINDER {number});"
             for number in range(partitions)
         ]
-        parts.append(_POLICY.format(table))
+        parts.append(_POLICY.format(table, store))
         # Who reads a partition by its own name is held by its own policy.
-        parts += [_POLICY.format(f"{table}_{number}") for number in range(partitions)]
+        parts += [_POLICY.format(f"{table}_{number}", store) for number in range(partitions)]
     return "\n".join([*parts, _INDEXES, f"INSERT INTO tidal_state (version) VALUES ({VERSION});"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidal_plugins.errors import InvalidScope, InvalidVector, NotFound
@@ -11,13 +11,13 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Entries, Record, WhereLinks
 from tidal_plugins.storage.postgres.conditions import NUMBERS, TEXTS, facets_of, link_condition
-from tidal_plugins.storage.postgres.connections import Statement
 from tidal_plugins.storage.postgres.entries import EntryReads
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.passages import Indexed, indexing, note_gone, unindex
 from tidal_plugins.storage.postgres.schema import OF_SCOPES
-from tidal_plugins.storage.postgres.state import writable_size
+from tidal_plugins.storage.postgres.state import generation_for, sharing
 from tidal_plugins.storage.postgres.texts import array_of
+from tidal_plugins.storage.postgres.work import Statement
 from tidal_plugins.storage.rows import COLUMNS, FIXED, TIER, Row, check_storable, to_row
 from tidal_plugins.storage.values import from_json, unit_vector
 
@@ -46,7 +46,6 @@ _INSERT = f"""
     INSERT INTO tidal_entries (scope, changed, key, {", ".join(COLUMNS)}, tagged, facets)
     SELECT %s, %s, u.key, {", ".join("u." + column for column in COLUMNS)}, u.tagged::text[], u.facets::text[]
     FROM {_ROWS}
-    ON CONFLICT DO NOTHING RETURNING id
 """
 _SET = f"""
     UPDATE tidal_entries e SET changed = %s, {", ".join(f"{column} = u.{column}" for column in COLUMNS)},
@@ -95,6 +94,29 @@ class _Prepared(NamedTuple):
         return entry.kind, entry.channel, len(entry.text)
 
 
+class _Known(NamedTuple):
+    """An entry that is stored: its key, the checksum of what never changes in place, and its volume."""
+
+    key: int
+    checksum: bytes
+    kind: str
+    channel: str
+    characters: int
+
+    @property
+    def volume(self) -> tuple[str, str, int]:
+        return self.kind, self.channel, self.characters
+
+
+class _Place(NamedTuple):
+    """Where records go: the entries of their ids, the number of the change, new keys, the generation of vectors."""
+
+    known: Mapping[str, _Known]
+    change: int
+    keys: Sequence[int]
+    generation: int
+
+
 class EntryStore(EntryReads, Entries):
     """Stores entries as rows, and their passages in the indexes of keywords and vectors."""
 
@@ -104,9 +126,12 @@ class EntryStore(EntryReads, Entries):
             sizes = dict.fromkeys(len(unit) for item in prepared for unit in item.units if unit is not None)
             if len(sizes) > 1:
                 raise InvalidVector(f"all vectors have one size, got {', '.join(map(str, sizes))}")
-            self._db.lock(scope)  # always before the state of the store, so that no two writers wait for each other
-            generation = writable_size(self._db, next(iter(sizes), None))
-            return (self._replaced if replace else self._added)(scope, prepared, generation)
+            place = self._place(scope, prepared, next(iter(sizes), None))
+            if not replace:
+                return self._added(scope, prepared, place)
+            if missing := [item.id for item in prepared if item.id not in place.known]:
+                raise NotFound(f"no entry {shown(missing[0])} in scope {shown_scope(scope)}")
+            return self._replaced(scope, prepared, place)
 
     def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         number = number_of(scope)
@@ -120,67 +145,63 @@ class EntryStore(EntryReads, Entries):
                 unindex(self._db, scope, keys)
                 gone = self._db.rows(scope, _DELETE, number, keys)
                 ends = link_condition(scope, WhereLinks(ends=found))
-                self._db.run(
+                self._db.later(
                     scope,
                     *_volumes(number, gone, -1),
                     (f"DELETE FROM tidal_links l WHERE {ends.sql}", ends.parameters),
                     (f"DELETE FROM tidal_log WHERE scope = %s AND key = {TEXTS}", [number, list(found)]),
                 )
             if ids is None:
-                self._db.run(scope, *((f"DELETE FROM {table} WHERE scope = %s", [number]) for table in OF_SCOPES))
+                self._db.later(scope, *((f"DELETE FROM {table} WHERE scope = %s", [number]) for table in OF_SCOPES))
+                self._db.current.versions.clear()
             return len(found)
 
-    def _added(self, scope: Scope, prepared: Sequence[_Prepared], generation: int) -> list[str]:
-        passages = sum(len(item.units) for item in prepared)
-        change, keys = self._next(scope, len(prepared) + passages)
-        of_entries, of_passages = keys[: len(prepared)], iter(keys[len(prepared) :])
-        rows = _columns(of_entries, prepared)
-        stored = {id_ for (id_,) in self._db.rows(scope, _INSERT, number_of(scope), change, *rows)} if prepared else ()
-        added, new = dict[str, _Prepared](), list[Indexed]()
-        for key, item in zip(of_entries, prepared, strict=True):
-            if item.id in stored and item.id not in added:
-                added[item.id] = item
-                new.append(_indexed(item, key))
-        volumes = _volumes(number_of(scope), [item.volume for item in added.values()], 1)
-        self._db.run(scope, *volumes, *indexing(self._db, scope, new, of_passages, generation))
-        self._stored(scope, len(added))
-        return list(added)
+    def _place(self, scope: Scope, prepared: Sequence[_Prepared], size: int | None) -> _Place:
+        """Return what must be known before records are written, in one round trip after the lock of the scope: always
+        in this order, so that no two writers wait for each other."""
+        number, keys = number_of(scope), len(prepared) + sum(len(item.units) for item in prepared)
+        statements = ((_EXISTING, [number, [item.id for item in prepared]]), (_NEXT, [number, keys]))
+        existing, [(change, new)], *state = self._db.each(scope, *statements, *sharing(self._db, size))
+        known = {row[0]: _Known(*row[1:]) for row in existing}
+        return _Place(known, change, sorted(new), generation_for(self._db, size, state))
 
-    def _replaced(self, scope: Scope, prepared: Sequence[_Prepared], generation: int) -> list[str]:
-        number, ids = number_of(scope), [item.id for item in prepared]
-        known = {row[0]: row[1:] for row in self._db.rows(scope, _EXISTING, number, ids)}
-        if missing := [id_ for id_ in ids if id_ not in known]:
-            raise NotFound(f"no entry {shown(missing[0])} in scope {shown_scope(scope)}")
+    def _added(self, scope: Scope, prepared: Sequence[_Prepared], place: _Place) -> list[str]:
+        added = {item.id: item for item in reversed(prepared) if item.id not in place.known}
+        items = [item for item in prepared if added.get(item.id) is item]
+        if not items:
+            return []
+        number, keys = number_of(scope), place.keys[: len(items)]
+        insert = (_INSERT, [number, place.change, *_columns(keys, items)])
+        volumes = _volumes(number, [item.volume for item in items], 1)
+        new = [_indexed(item, key) for key, item in zip(keys, items, strict=True)]
+        passages = indexing(self._db, scope, new, iter(place.keys[len(items) :]), place.generation)
+        self._db.later(scope, insert, *volumes, *passages)
+        return [item.id for item in items]
+
+    def _replaced(self, scope: Scope, prepared: Sequence[_Prepared], place: _Place) -> list[str]:
+        number, known = number_of(scope), place.known
         items = list({item.id: item for item in prepared}.values())
         anew = [item for item in items if item.record.passages is not None]
-        change, keys = self._next(scope, sum(len(item.units) for item in anew))
         if anew:
-            unindex(self._db, scope, [known[item.id][0] for item in anew])
-        tiers = [item for item in items if item.record.passages is None and item.row[len(FIXED)] == known[item.id][1]]
+            unindex(self._db, scope, [known[item.id].key for item in anew])
+        tiers = [i for i in items if i.record.passages is None and i.row[len(FIXED)] == known[i.id].checksum]
         same = {item.id for item in tiers}
         whole = [item for item in items if item.id not in same]
-        if left := [known[item.id][0] for item in whole if item.record.passages is None]:
+        if left := [known[item.id].key for item in whole if item.record.passages is None]:
             note_gone(self._db, scope, left)
         statements = list[Statement]()
         if tiers:
-            columns = zip(*((known[item.id][0], *item.row[len(FIXED) + 1 :]) for item in tiers), strict=True)
-            statements.append((_SET_TIER, [change, *map(list, columns), number]))
+            columns = zip(*((known[item.id].key, *item.row[len(FIXED) + 1 :]) for item in tiers), strict=True)
+            statements.append((_SET_TIER, [place.change, *map(list, columns), number]))
         if whole:
-            rows = _columns([known[item.id][0] for item in whole], whole)
-            statements.append((_SET, [change, *rows, number]))
-            statements += _volumes(number, [known[item.id][2:] for item in whole], -1)
+            rows = _columns([known[item.id].key for item in whole], whole)
+            statements.append((_SET, [place.change, *rows, number]))
+            statements += _volumes(number, [known[item.id].volume for item in whole], -1)
             statements += _volumes(number, [item.volume for item in whole], 1)
-        new = [_indexed(item, known[item.id][0]) for item in anew]
-        self._db.run(scope, *statements, *indexing(self._db, scope, new, iter(keys), generation))
-        return ids
-
-    def _next(self, scope: Scope, keys: int) -> tuple[int, list[int]]:
-        """Return the number of a new change of a scope, and new keys."""
-        [(change, new)] = self._db.rows(scope, _NEXT, number_of(scope), keys)
-        return change, sorted(new)
-
-    def _stored(self, scope: Scope, entries: int) -> None:
-        """Note that so many entries were stored in a scope."""
+        new = [_indexed(item, known[item.id].key) for item in anew]
+        passages = indexing(self._db, scope, new, iter(place.keys), place.generation)
+        self._db.later(scope, *statements, *passages)
+        return [item.id for item in prepared]
 
 
 def _prepared(scope: Scope, record: Record) -> _Prepared:

@@ -72,8 +72,12 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         self.path, self.read_only = self._db.path, read_only
         self._deadline, self._figures, self._saving = query_deadline, {}, []
         self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        with self._db.lent() as connection:
-            prepare(connection, self.path, partitions, read_only=read_only)
+        try:
+            with self._db.lent() as connection:
+                prepare(connection, self.path, partitions, read_only=read_only)
+        except BaseException:
+            self._db.close()
+            raise
         _open_stores.add(self)
 
     @contextmanager

@@ -77,7 +77,7 @@ def ended(postgres: Databases, url: str) -> int:
 WRITES: dict[str, Callable[[TidalMemory], object]] = {
     "record": lambda memory: memory.record("We keep the boat in the shed.", "Noted.", thread="t"),
     "remember": lambda memory: memory.remember(f"The boat {uuid4().hex} is green."),
-    "set a fact": lambda memory: memory.facts.set("boat", uuid4().hex),
+    "set a fact": lambda memory: memory.facts.set(f"boat {uuid4().hex}", "green"),
     "forget": lambda memory: memory.forget(*memory.recall("ladder").ids),
     "erase": lambda memory: memory.erase_scope(),
 }

@@ -32,7 +32,7 @@ from rich.table import Table
 from benchmarks.metrics import quantiles
 from benchmarks.recalls import THREADS, at_once, reads, same_as_exact
 from benchmarks.synthetic import SEED, SESSION, InstantEmbedder, Words, centres, conversation
-from benchmarks.timing import bare_commit, timed
+from benchmarks.timing import PEAK, bare_commit, held_bytes, timed
 from tidal_plugins import (
     Affect,
     EmbedderUnavailable,
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 """Statements to time. The first imports the bare package, which loads its parts only when they are used."""
-
-PEAK, NOW = "VmHWM", "VmRSS"
-"""The names that Linux gives to the most memory that a process has held, and to what it holds."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -110,7 +107,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
             start, held = time.perf_counter(), list[int | None]()
-            memory.record_many(conversation(words, size), progress=lambda *_: held.append(_memory()))
+            memory.record_many(conversation(words, size), progress=lambda *_: held.append(held_bytes()))
             filled = time.perf_counter() - start
         stored = path.stat().st_size
         cold = _cold(path, around, words.query())
@@ -167,26 +164,17 @@ def _open_and_recall(path: Path, around: NDArray[np.float32], query: str) -> dic
     """Return what opening a store and recalling once takes, without the stand-in for the model, made before."""
     embedder = InstantEmbedder(around)
     _forget_peak()
-    before, start = _memory(PEAK), time.perf_counter()
+    before, start = held_bytes(PEAK), time.perf_counter()
     with TidalMemory(path, embedder=embedder) as memory:
         memory.recall(query)
         took = 1000 * (time.perf_counter() - start)
-    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _memory(PEAK)}
+    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": held_bytes(PEAK)}
 
 
 def _forget_peak() -> None:
     """Let the most memory that this process has held be looked for from now on, where the system can."""
     if (file := Path("/proc/self/clear_refs")).exists():
         file.write_text("5")  # in the words of Linux: the peak is what there is now
-
-
-def _memory(which: str = NOW) -> int | None:
-    """Return the memory that this process holds, or has held at most, in bytes; ``None`` if the system does not say."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    line = next(line for line in status.read_text().splitlines() if line.startswith(which))
-    return 1024 * int(line.split()[1])  # getrusage would count the parent's memory too
 
 
 def embedding(repeats: int) -> dict[str, float] | None:

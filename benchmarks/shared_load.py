@@ -3,10 +3,12 @@
     python benchmarks/shared_load.py --processes 8 --records 500
     python benchmarks/shared_load.py --url postgresql://user@host/db      another server than one of its own
     python benchmarks/shared_load.py --store sqlite                       the same on one file
+    python benchmarks/shared_load.py --records 0 --reading-ms 50          the queue alone, read by a model that waits
 
 Every process records turns into the same scope. A turn that ``record`` returned must be found by a process that opens
 the memory afterwards, with both its texts. The queue is that of the turns which wait for the graph; each number of
-workers gets a new memory with the same turns. Times differ from machine to machine: look at the ratios.
+workers gets a new memory with the same turns. A scripted model that waits stands for one that answers over a network:
+it takes time and no core. Times differ from machine to machine: look at the ratios.
 """
 
 from __future__ import annotations
@@ -34,7 +36,18 @@ from rich.table import Table
 from benchmarks.metrics import quantiles
 from benchmarks.synthetic import SESSION, Words
 from benchmarks.timing import timed
-from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalError, TidalMemory
+from tidal_plugins import (
+    Assertion,
+    Exchange,
+    Extraction,
+    GraphExtractor,
+    HashingEmbedder,
+    Mention,
+    Message,
+    Settings,
+    TidalError,
+    TidalMemory,
+)
 from tools.databases import served
 from tools.postgres import NoServer
 
@@ -52,19 +65,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--records", type=int, default=500, metavar="N", help="turns that each of them records")
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8], metavar="N", help="workers of a queue")
     parser.add_argument("--turns", type=int, default=400, metavar="N", help="turns in the queue")
+    parser.add_argument("--reading-ms", type=float, metavar="MS", help="a scripted model waits so long for each turn")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
-    if min(args.processes, args.records, args.turns, *args.workers) < 1:
+    if min(args.processes, args.turns, *args.workers) < 1 or args.records < 0 or (args.reading_ms or 0) < 0:
         parser.error("all numbers must be positive")
     try:
         with stores(args.store, args.url) as new:
-            writing = write_at_once(new(), args.processes, args.records)
-            queue = {workers: drain(new(), workers, args.turns) for workers in args.workers}
+            writing = write_at_once(new(), args.processes, args.records) if args.records else None
+            queue = {workers: drain(new(), workers, args.turns, args.reading_ms) for workers in args.workers}
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
-    show(args.store, writing, queue)
+    show(args.store, writing, queue, args.reading_ms)
     if args.json:
-        args.json.write_text(json.dumps({"store": args.store, "writing": writing, "queue": queue}, indent=1), "utf-8")
+        figures = {"store": args.store, "writing": writing, "queue": queue, "reading_ms": args.reading_ms}
+        args.json.write_text(json.dumps(figures, indent=1), "utf-8")
 
 
 @contextmanager
@@ -79,8 +94,8 @@ def stores(store: str, url: str | None) -> Iterator[Callable[[], str]]:
         yield databases.new
 
 
-def opened(place: str, settings: Settings = QUIET) -> TidalMemory:
-    return TidalMemory(place, embedder=HashingEmbedder(), settings=settings)
+def opened(place: str, settings: Settings = QUIET, reader: GraphExtractor | None = None) -> TidalMemory:
+    return TidalMemory(place, embedder=HashingEmbedder(), settings=settings, graph_extractor=reader)
 
 
 # writing
@@ -139,18 +154,43 @@ def _p99(times: Sequence[float]) -> float:
 # draining
 
 
-def drain(place: str, workers: int, turns: int) -> dict[str, Any]:
-    """Return how many turns a second workers index for the graph, and what is left waiting."""
+class WaitingReader:
+    """A scripted model: it finds the person and the town of a turn, after a time, and counts what it was asked."""
+
+    def __init__(self, milliseconds: float) -> None:
+        self.seconds, self.asked = milliseconds / 1000, 0
+
+    def extract_graph(self, texts: Sequence[str]) -> list[Extraction]:
+        self.asked += 1
+        time.sleep(self.seconds)
+        return [self._read(text) for text in texts]
+
+    def _read(self, text: str) -> Extraction:
+        if "sister M" not in text:
+            return Extraction()
+        start = text.index("sister M") + len("sister ")
+        end, town = text.index(" ", start), text.index("Oslo")
+        one = Mention(text[start:end], "person", "contextual", start, end)
+        other = Mention("Oslo", "place", "contextual", town, town + len("Oslo"))
+        return Extraction((one, other), (Assertion(one, "lives_in", other, start, town + len("Oslo"), 0.9),))
+
+
+def drain(place: str, workers: int, turns: int, reading_ms: float | None = None) -> dict[str, Any]:
+    """Return how many turns a second workers index for the graph, and what is left waiting.
+
+    With ``reading_ms``, a model reads them that waits so long for each.
+    """
     with opened(place) as memory:
         memory.record_many(_turns(turns))
         waiting = len(memory.graph.pending())
-    done = _at_once(_index, [(place, str(number)) for number in range(workers)])
-    seconds = max(end for _, end in done) - min(start for start, _ in done)
+    done = _at_once(_index, [(place, reading_ms) for _ in range(workers)])
+    seconds = max(end for _, _, end in done) - min(start for _, start, _ in done)
     with opened(place) as memory:
         left, entities = len(memory.graph.pending()), len(memory.graph.entities())
     return {
         "turns_per_second": round((waiting - left) / seconds, 1),
         "waiting": waiting,
+        "read": sum(read for read, *_ in done),
         "left": left,
         "entities": entities,
     }
@@ -164,13 +204,18 @@ def _turns(number: int) -> Iterator[Exchange]:
         yield Exchange(messages, f"session-{turn // SESSION}", f"turn-{turn}")
 
 
-def _index(place: str, _: str, ready: Barrier) -> tuple[float, float]:
-    with opened(place) as memory:
+def _index(place: str, reading_ms: float | None, ready: Barrier) -> tuple[int, float, float]:
+    """Return how many turns a worker read, and when it began and ended."""
+    reader = None if reading_ms is None else WaitingReader(reading_ms)
+    with opened("memory://") as warm:  # loads what indexing needs before the time counts
+        warm.record_many(_turns(2))
+        warm.graph.index_pending()
+    with opened(place, reader=reader) as memory:
         memory.recall("Brightwater Labs")
         ready.wait()
         start = time.monotonic()
-        memory.graph.index_pending()
-        return start, time.monotonic()
+        done = memory.graph.index_pending()
+        return done.episodes if reader is None else reader.asked, start, time.monotonic()
 
 
 def _at_once(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -186,7 +231,14 @@ def _at_once(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> 
 # showing
 
 
-def show(store: str, writing: dict[str, Any], queue: dict[int, dict[str, Any]]) -> None:
+def show(
+    store: str, writing: dict[str, Any] | None, queue: dict[int, dict[str, Any]], reading_ms: float | None
+) -> None:
+    tables = [_written(store, writing)] if writing else []
+    Console(width=max(100, Console().width)).print(*tables, _drained(queue, reading_ms))
+
+
+def _written(store: str, writing: dict[str, Any]) -> Table:
     processes = writing["processes"]
     title = f"{writing['expected']:,} turns recorded on {store}; {os.cpu_count()} cores"
     table = Table(title=title, title_justify="left")
@@ -200,16 +252,22 @@ def show(store: str, writing: dict[str, Any], queue: dict[int, dict[str, Any]]) 
     unacknowledged = writing["expected"] - writing["acknowledged"]
     table.add_row("lost, of those acknowledged", "", str(writing["lost"]), "")
     table.add_row("not acknowledged", "", str(unacknowledged), "")
-    drained = Table(title="Workers that index one queue for the graph", title_justify="left")
-    for column in ("workers", "turns per second", "against the first", "left", "entities"):
+    return table
+
+
+def _drained(queue: dict[int, dict[str, Any]], reading_ms: float | None) -> Table:
+    title = "Workers that index one queue for the graph"
+    if reading_ms is not None:
+        title += f", with a model that waits {reading_ms:g} ms for each turn"
+    drained = Table(title=title, title_justify="left")
+    for column in ("workers", "turns per second", "against the first", "turns", "read", "left", "entities"):
         drained.add_column(column, justify="right")
     first = next(iter(queue.values()))["turns_per_second"]
     for workers, figures in queue.items():
         speed = figures["turns_per_second"]
-        row = (str(workers), f"{speed:.0f}", f"{speed / first:.2f} ×", str(figures["left"]), str(figures["entities"]))
-        drained.add_row(*row)
-    console = Console(width=max(100, Console().width))
-    console.print(table, drained)
+        counts = [str(figures[name]) for name in ("waiting", "read", "left", "entities")]
+        drained.add_row(str(workers), f"{speed:.1f}", f"{speed / first:.2f} ×", *counts)
+    return drained
 
 
 if __name__ == "__main__":

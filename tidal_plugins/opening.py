@@ -31,9 +31,11 @@ from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.claims import Claims
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.sqlite.encryption import Key
+from tidal_plugins.supersession.finder import QUEUE as FINDING
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag
@@ -91,10 +93,13 @@ def _services(
 
         stand_alone(writer, scope, ids)
 
+    def claims(scope: Scope) -> Claims:
+        return Claims(storage, scope, FINDING, background.name, services.now, tuning.graph.claim)
+
     embedder, own = StoreEmbedder(plugs.embeds, storage), secret(storage)
     emotion = DefaultEmotion(lambda: embedder.embedder) if plugs.emotion is ... else plugs.emotion
     background = Background(run, tuning.graph.quiet, threaded=threaded)
-    supersessions = SupersessionFinder(storage, tuning.supersession, background.step, let_stand_alone)
+    supersessions = SupersessionFinder(storage, tuning.supersession, background.step, let_stand_alone, claims)
     coactivation = Coactivation(lambda: writer, background.step)
     unindexed = Unindexed(lambda: writer)
     graph = GraphLater(storage, lambda scope: services.graph_indexer(scope), tuning.graph.enabled)

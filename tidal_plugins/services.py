@@ -34,6 +34,7 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.claims import Claims
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.salt import salt
@@ -176,7 +177,7 @@ class Services:
 
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
-        return reembed(self.writer, embedder, progress)
+        return reembed(self.writer, embedder, self.now, progress)
 
     def check(self, repair: bool) -> Check:
         from tidal_plugins.maintenance.check import check
@@ -274,10 +275,12 @@ class Services:
         from tidal_plugins.english.tags import tags
         from tidal_plugins.graph.indexing.entries import GraphEntries
         from tidal_plugins.graph.indexing.indexer import GraphIndexer
+        from tidal_plugins.graph.indexing.stale import STALE
         from tidal_plugins.graph.reading.episode import EpisodeReader
         from tidal_plugins.graph.traffic.reader import TrafficReader
 
         settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
+        claims = Claims(self.storage, scope, STALE, self.background.name, self.now, settings.claim)
         return GraphIndexer(
             storage=self.storage,
             scope=scope,
@@ -300,7 +303,8 @@ class Services:
                 self.settings.compaction.system_paths,
                 settings.max_assertions,
             ),
-            entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
+            entries=GraphEntries(self.storage, scope, settings, self.writer, tags, claims),
+            timeout=timeout,
         )
 
     def find_supersessions(self, scope: Scope) -> int:

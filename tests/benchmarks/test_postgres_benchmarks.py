@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import latency, scale, shared_load
+from benchmarks import large_scopes, latency, scale, shared_load
 from tools.databases import Databases
 
 pytestmark = pytest.mark.slow
@@ -48,3 +48,13 @@ def test_scopes_are_filled_and_asked(postgres: Databases, tmp_path: Path) -> Non
     assert [(row["scopes"], row["entries"]) for row in rows] == [(2, 12), (4, 24)]
     assert all(row["bytes_per_entry"] > 0 and row["recalls_per_second"] > 0 for row in rows)
     assert rows[0]["calls"].keys() == {"first recall", "recall", "record"}
+
+
+def test_a_large_scope_is_searched_with_and_without_an_index(postgres: Databases, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    large_scopes.main(["--passages", "60", "--repeats", "3", "--url", postgres.url, "--json", str(out)])
+    [figures] = json.loads(out.read_text())["sizes"].values()
+    assert all(figures[way]["first_ms"] > 0 for way in (*large_scopes.WAYS, large_scopes.RECALL))
+    assert [figures[way]["recall@10"] for way in large_scopes.WAYS] == [1, 1, 1], "of so few all are compared"
+    assert figures["index"]["index_bytes"] > 0
+    assert figures["puts"].keys() == {"plain", "indexed"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened, dependencies, watched
 from tests.reading import Reader
 from tidal_plugins import Exchange, InvalidInput, Message, NotFound, Settings, ToolCall
-from tidal_plugins.testing import NOON
+from tidal_plugins.testing import NOON, FrozenClock
 
 # in and out
 
@@ -123,13 +122,15 @@ def test_what_tools_print_says_how_things_are_and_nothing_of_anybody(open_memory
 # whoever is too late writes nothing
 
 
-def test_of_two_that_read_the_same_turn_one_writes(opened: Opened) -> None:
+def test_of_two_that_read_the_same_turn_one_writes(opened: Opened, clock: FrozenClock) -> None:
+    def read_by_another() -> None:
+        clock.advance(hours=1)  # the claim has ended
+        counts.append(other.graph.index_pending().episodes)
+
     memory = opened()
     memory.record(SAID)
-    late: list[Any] = []
-    reader = Reader(lambda texts: late or late.append(1) or counts.append(other.graph.index_pending().episodes))
     counts: list[int] = []
-    slow, other = opened(reader), opened()
+    slow, other = opened(Reader(lambda texts: counts or read_by_another())), opened()
     assert slow.graph.index_pending().episodes == 0
     assert counts == [1]
     [relation] = memory.graph.relations()

@@ -631,6 +631,17 @@ def test_a_run_that_is_under_way_is_left_alone(
     assert reports == [Consolidation(None, memory.now(), errors=("another consolidation is under way",))]
 
 
+def test_a_run_holds_its_scope_while_a_model_writes_its_first_change(
+    memory: TidalMemory, open_memory: OpenMemory, clock: FrozenClock
+) -> None:
+    use(memory, clock, told(memory))
+    reports: list[Consolidation] = []
+    first = run(open_memory(summariser=Model(then=lambda: reports.append(run(memory)))))
+    assert first.run
+    assert first.facts == tuple(fact.id for fact in facts(memory))
+    assert reports == [Consolidation(None, memory.now(), errors=("another consolidation is under way",))]
+
+
 @pytest.mark.parametrize(("hours", "resumed"), [(0.5, False), (1.5, True)])
 def test_a_run_of_another_machine_counts_as_cut_off_after_a_while(
     memory: TidalMemory, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, hours: float, resumed: bool

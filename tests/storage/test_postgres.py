@@ -16,7 +16,7 @@ from tests.storage.test_memory import WORDS, filled
 from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import Busy, InvalidInput, ReadOnly, StorageError
-from tidal_plugins.storage.base import META, STORE, Storage, Where
+from tidal_plugins.storage.base import META, STORE, Line, Storage, Where
 from tidal_plugins.storage.postgres import PostgresStorage
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.translation import shown_url
@@ -122,7 +122,11 @@ def test_a_memory_moves_to_a_database_and_back(tmp_path: Path, plain_url: str) -
 
 
 def test_a_turn_takes_a_bounded_number_of_round_trips(plain_url: str) -> None:
-    with closing(PostgresStorage(plain_url)) as store, TidalMemory(storage=store, embedder=HashingEmbedder()) as memory:
+    quiet = Settings(graph={"background": False})  # its round trips would be counted too
+    with (
+        closing(PostgresStorage(plain_url)) as store,
+        TidalMemory(storage=store, embedder=HashingEmbedder(), settings=quiet) as memory,
+    ):
         for number in range(3):
             memory.record(f"I play jazz {number}.", "Nice.", thread="t")
             memory.recall("jazz")
@@ -163,6 +167,18 @@ def test_two_who_write_a_value_of_the_store_that_is_not_there_do_so_one_after_th
         list(pool.map(add, "ab"))
     with closing(PostgresStorage(plain_url)) as store:
         assert [document.version for document in store.documents(STORE, META, ["name"])] == [1]
+
+
+def test_a_claim_waits_for_no_writer_and_passes_over_what_one_changes(plain_url: str) -> None:
+    with closing(PostgresStorage(plain_url)) as store, closing(PostgresStorage(plain_url, busy_timeout=5.0)) as other:
+        seqs = store.append_log(HERE, "log", [Line(key, NOON, None) for key in "abc"])
+        times = {"now": NOON, "until": NOON + timedelta(minutes=1)}
+        with store.transaction():
+            store.trim_log(HERE, "log", keys=["a"])
+            with ThreadPoolExecutor(1) as pool:
+                claimed = pool.submit(other.claim_log, HERE, "log", seqs, by="other", **times, limit=1)
+                assert claimed.result(PATIENCE) == seqs[1:2]
+        assert other.claim_log(HERE, "log", seqs, by="one", **times) == seqs[2:]
 
 
 def test_a_backup_is_the_servers_matter(tmp_path: Path, plain_url: str) -> None:

@@ -22,12 +22,11 @@ from hypothesis import strategies as st
 from tests.waiting import eventually
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Match, Span, Storage, Where
-from tidal_plugins.storage.columns import buffer
+from tidal_plugins.storage.columns import background, buffer
 from tidal_plugins.storage.columns.tables import PASSAGE
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
-from tidal_plugins.storage.sqlite import search as sqlite_search
 from tidal_plugins.storage.sqlite.columns import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
@@ -298,7 +297,7 @@ def test_two_stores_may_save_at_once(path: Path) -> None:
 
 def store_without_end(path: Path, told: Connection) -> None:
     """Store, erase, search and save in a process of its own until it is killed."""
-    for module in (buffer, saving, sqlite_search):
+    for module in (buffer, saving, background):
         module.SIZE = 4
     with closing(by_codes(path)) as store:
         told.send("ready")
@@ -396,7 +395,7 @@ def test_of_equal_vectors_the_first_stored_that_pass_are_found(path: Path) -> No
 def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_search, "SIZE", 4)
+    monkeypatch.setattr(background, "SIZE", 4)
     with closing(by_codes(path)) as store:
         fill_slowly(store)
     saved = pieces(path)
@@ -408,8 +407,8 @@ def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
 
 
 def test_closing_saves_what_was_stored_since(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_search, "SIZE", 4)
-    monkeypatch.setattr(sqlite_search, "UNSAVED_SHARE", 100)
+    monkeypatch.setattr(background, "SIZE", 4)
+    monkeypatch.setattr(background, "UNSAVED_SHARE", 100)
     with closing(by_codes(path)) as store:
         fill_slowly(store)
         assert pieces(path) <= 2

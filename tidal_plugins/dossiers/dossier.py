@@ -6,7 +6,7 @@ new version and its entry in the unified index, unless somebody else was quicker
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -115,15 +115,17 @@ class Dossiers:
         scrub(self.storage)
         return there
 
-    def refresh_due(self, now: datetime) -> list[Dossier]:
+    def refresh_due(self, now: datetime, begin: Callable[[], object] = lambda: None) -> list[Dossier]:
         """Refresh every dossier that is due by the longer interval, each by itself, and return them.
 
-        One that was forgotten is made anew only when it is asked for.
+        Calls ``begin`` first if any is due. One that was forgotten is made anew only when it is asked for.
         """
         interval = self.settings.dossier.refresh_all
         found = [stored for stored in self._stored() if stored.due(now, interval)]
         gone = self.writer.tombstoned(self.scope, [self._entry_id(stored.key) for stored in found])
         left = [stored for stored in found if self._entry_id(stored.key) not in gone]
+        if left:
+            begin()
         return [self._current(stored, now, interval) for stored in left]
 
     def all(self, limit: int | None = None, after: int = 0) -> list[Dossier]:

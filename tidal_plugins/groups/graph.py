@@ -35,10 +35,11 @@ class Graph(KnowledgeGraph):
         """Read the episodes that wait to be read, at most ``limit``, and return what was found in them.
 
         When it returns, everything recorded before is in the graph, except episodes that could not be read; ``failed``
-        tries those again at once. The model of ``read_with`` reads them next, as far as today's budget goes.
+        tries those again at once. Any number of processes share the episodes: without ``limit``, it waits for those
+        that others are reading. The model of ``read_with`` reads them next, as far as today's budget goes.
         """
         most, services = None if limit is None else checked_limit(limit), self._services
-        found = services.graph_indexer(self._scope).run(limit=most, failed=failed)
+        found = services.graph_indexer(self._scope).run(limit=most, failed=failed, wait=most is None)
         return found + services.model_reading.indexer(self._scope).run(limit=most, failed=failed)
 
     def read_with(self, reader: TurnReader | None) -> None:

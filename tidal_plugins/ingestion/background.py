@@ -16,6 +16,7 @@ from math import inf
 
 from tidal_plugins.errors import Closed
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.workers import begin_work, end_work, worker_name
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +92,8 @@ class Background:
     @property
     def name(self) -> str:
         """Return a name that tells this process and this memory from all others."""
-        return f"{self._token}-{os.getpid()}"
+        self._check_process()
+        return worker_name(self._token)
 
     @property
     def running(self) -> bool:
@@ -134,6 +136,7 @@ class Background:
             self._closed = True
             self._changed.notify_all()
             thread = self._thread
+        end_work(self.name)
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout)
         return not self.running
@@ -208,6 +211,8 @@ class Background:
         self._working = False
         self._hurried = False
         self._last = 0.0
+        if not self._closed:
+            begin_work(worker_name(self._token))
 
 
 _all: weakref.WeakSet[Background] = weakref.WeakSet()

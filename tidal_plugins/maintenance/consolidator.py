@@ -39,8 +39,8 @@ from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
 
-Refresh = Callable[[datetime], Sequence[Dossier]]
-"""Refreshes the dossiers that are due, and returns them."""
+Refresh = Callable[[datetime, Callable[[], None]], Sequence[Dossier]]
+"""Refreshes the dossiers that are due, and returns them. Calls a function before it begins, if any is due."""
 
 Learn = Callable[[], int]
 """Reads the episodes that wait to be read for the graph, and returns how many there were."""
@@ -107,7 +107,7 @@ class Consolidator:
         cold = step("tiers", lambda: self._settle(run))
         faded = step("associations", lambda: self._prune(run))
         facts = step("facts", lambda: self._recur(run))
-        dossiers = step("dossiers", lambda: self._refresh(now))
+        dossiers = step("dossiers", lambda: self._refresh(run))
         seeds = step("seeds", lambda: self._seeds(now))
         report = Consolidation(
             run=run.close(),
@@ -203,6 +203,7 @@ class Consolidator:
         recurring = self._recurring
         while lines := self.storage.read_log(self.scope, USES, after=self._read(), limit=self.settings.batch):
             while entries := recurring.due(lines, run.now):
+                run.begin()
                 made = recurring.make(entries, run.now)
                 with self.storage.transaction():
                     written = recurring.write(made)
@@ -219,9 +220,9 @@ class Consolidator:
         document = read_document(self.storage, self.scope, RUNS, _READ)
         return int(document.value) if document else 0
 
-    def _refresh(self, now: datetime) -> Iterator[str]:
+    def _refresh(self, run: Run) -> Iterator[str]:
         if self.refresh:
-            yield from (dossier.topic for dossier in self.refresh(now))
+            yield from (dossier.topic for dossier in self.refresh(run.now, run.begin))
 
     def _learn(self) -> Iterator[int]:
         if self.learn:

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from tidal_plugins.errors import Conflict, InvalidInput, StorageError
-from tidal_plugins.ingestion.reembed import NEXT
+from tidal_plugins.ingestion.reembed import HELD, NEXT
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.maintenance.backups import BACKUP
 from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
@@ -27,8 +27,8 @@ from tidal_plugins.validation import check_flag
 PAGE = 256
 """Entries, and lines of a log, that are read at once."""
 
-OF_THE_FILE = frozenset([UNSCRUBBED, NEXT, BACKUP])
-"""Values that are about a file and not about what it holds. They do not travel."""
+OF_THE_FILE = frozenset([(META, UNSCRUBBED), (META, NEXT), (META, BACKUP), (HELD, HELD)])
+"""Documents about the whole store that are about a file and not about what it holds. They do not travel."""
 
 
 def export(storage: Storage, path: str | PathLike[str], *, replace: bool) -> int:
@@ -101,7 +101,7 @@ def _documents(storage: Storage, scope: Scope, collection: str) -> Iterator[dict
     for place, document in enumerate(found):
         versions.append((document.version, document.value))
         if place + 1 == len(found) or found[place + 1].key != document.key:
-            if (scope, collection) != (STORE, META) or document.key not in OF_THE_FILE:
+            if scope != STORE or (collection, document.key) not in OF_THE_FILE:
                 yield about | {"key": document.key, "versions": versions[::-1]}
             versions = []
 

@@ -31,13 +31,13 @@ from tidal_plugins.storage.entries import (
     Where,
 )
 from tidal_plugins.storage.links import ALL_LINKS, Links, Step, WhereLinks
-from tidal_plugins.storage.log import Line, Log
+from tidal_plugins.storage.log import Claim, Line, Log
 from tidal_plugins.storage.search import Match, Outdated, PassageVectors, Renewal, Search, Span
 
 __all__ = [
-    "ALL_LINKS", "HEAD", "STORE", "TAIL", "Adjacent", "Corpus", "Document", "Documents", "Entries", "EntrySummary",
-    "Line", "Links", "Log", "META", "Match", "Outdated", "Passage", "PassageVectors", "Record", "Renewal", "Search",
-    "Span", "Statistics", "Step", "Storage", "Volume", "Where", "WhereLinks",
+    "ALL_LINKS", "HEAD", "STORE", "TAIL", "Adjacent", "Claim", "Corpus", "Document", "Documents", "Entries",
+    "EntrySummary", "Line", "Links", "Log", "META", "Match", "Outdated", "Passage", "PassageVectors", "Record",
+    "Renewal", "Search", "Span", "Statistics", "Step", "Storage", "Volume", "Where", "WhereLinks",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -13,13 +13,23 @@ from tidal_plugins.model.entry import Scope
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim on a line: the worker that holds the line, and the time until which it does."""
+
+    by: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a log: a JSON value under a key. ``seq`` orders the lines; the log sets it."""
+    """One line of a log: a JSON value under a key. ``seq`` orders the lines; the log sets it. ``claim`` is the last
+    claim on the line, which may have ended."""
 
     key: str
     at: datetime
     value: Any
     seq: int = 0
+    claim: Claim | None = field(default=None, compare=False)
 
 
 class Log(Protocol):
@@ -60,6 +70,34 @@ class Log(Protocol):
         last line of each key. ``keys`` removes the lines under these keys. Exactly one of the three must be given
         (``InvalidInput``).
         """
+
+    @abstractmethod
+    def claim_log(
+        self,
+        scope: Scope,
+        log: str,
+        seqs: Collection[int],
+        *,
+        by: str,
+        now: datetime,
+        until: datetime,
+        limit: int | None = None,
+        ended: Collection[str] = (),
+    ) -> list[int]:
+        """Hold lines for the worker ``by`` until a time, and return the ``seq`` of those that it holds, in order.
+
+        These are the first ``limit`` of the lines ``seqs`` that are still there and that no other worker holds at
+        ``now``. A claim of a worker in ``ended`` does not count, nor does one that ends after ``until`` by more than
+        its own length: it was made by a clock that is wrong. Times are the callers', whose clocks should agree.
+
+        A claim changes nothing else: a line is read, trimmed and erased as before. On a server, the claim of a line
+        waits neither for writers of the scope nor for other claims. A claim need not survive a crash of the machine.
+        """
+
+
+def latest_claim(now: datetime, until: datetime) -> datetime:
+    """Return the time after which no claim ends that a clock made which is right."""
+    return until + (until - now)
 
 
 def check_one_given(**given: object) -> None:

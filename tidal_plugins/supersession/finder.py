@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.storage.claims import Claims
 from tidal_plugins.supersession.store import Pair, SupersessionStore
 from tidal_plugins.tuning import SupersessionTuning
 
@@ -27,7 +28,8 @@ logger = logging.getLogger(__name__)
 class SupersessionFinder:
     """Looks for what recorded turns supersede, in small transactions. With ``enabled`` false it queues nothing new.
 
-    Any process may take up the queue: what two find is the same, and is written once.
+    Any process may take up the queue: each claims the turns that it looks through. What two find is the same, and is
+    written once.
     """
 
     storage: Storage
@@ -36,6 +38,8 @@ class SupersessionFinder:
     """Enters one step of the background work."""
     stand_alone: Callable[[Scope, Collection[str]], None]
     """Lets search find those of some entries that repeat others, because they hold again."""
+    claims: Callable[[Scope], Claims]
+    """Returns the claims of this process on the queue of a scope."""
 
     def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
         """Queue episodes, of which ``grown`` may be queued already. Called inside the transaction that stores them."""
@@ -51,11 +55,18 @@ class SupersessionFinder:
         return None
 
     def find(self, scope: Scope, proceed: Callable[[], bool] = lambda: True) -> int:
-        """Look through the episodes that wait, and return how many links were made."""
-        made = 0
-        while proceed() and (lines := self.storage.read_log(scope, QUEUE, limit=BATCH)):
+        """Look through the episodes that wait, without those that another process is at, and return how many links
+        were made."""
+        made, claims = 0, self.claims(scope)
+        while proceed():
             with self.step():
-                made += self._find(scope, lines)
+                if not (lines := claims.first(BATCH)):
+                    break
+                try:
+                    made += self._find(scope, lines)
+                except BaseException:
+                    claims.give_back(lines)
+                    raise
         return made
 
     def is_done(self, scope: Scope) -> bool:

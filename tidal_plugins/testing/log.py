@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -10,17 +11,24 @@ import pytest
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.storage.base import Claim, Line, Storage
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, OpenStore
 from tidal_plugins.testing.samples import HERE, HOSTILE, record
 
 THERE: Scope = ("there",)
 HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 
 
 def line(key: str, value: Any = None, hours: int = 0) -> Line:
     return Line(key, NOON + hours * HOUR, value)
+
+
+def claim(store: Storage, seqs: Collection[int], by: str, minutes: int = 0, **asked: Any) -> list[int]:
+    """Claim lines at some minutes past noon, for ten minutes."""
+    now = NOON + minutes * MINUTE
+    return store.claim_log(HERE, "log", seqs, by=by, now=now, **{"until": now + 10 * MINUTE} | asked)
 
 
 def values(lines: list[Line]) -> str:
@@ -166,3 +174,86 @@ class LogContract(Contract):
         for thread, own in enumerate(seqs):
             lines = store.read_log(HERE, "log", keys=[str(thread)])
             assert [(one.seq, one.value) for one in lines] == list(zip(own, range(10), strict=True))
+
+    def test_a_claimed_line_is_its_holders_until_the_time_is_up(self, store: Storage, other: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line(key) for key in "abc"])
+        assert claim(store, seqs[:2], "one") == seqs[:2]
+        assert claim(other, seqs, "two", 9) == seqs[2:]
+        assert claim(store, seqs, "one", 9) == seqs[:2], "its holder may hold it for longer"
+        assert claim(other, seqs, "two", 18) == seqs[2:]
+        assert claim(other, seqs, "two", 19) == seqs
+        assert claim(store, seqs, "one", 20) == []
+        assert claim(store, [], "three", 90) == claim(store, [seqs[-1] + 1], "three", 90) == []
+
+    def test_a_claim_takes_the_first_lines_that_are_free(self, store: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line(key) for key in "abcde"])
+        assert claim(store, seqs[1:2], "one") == seqs[1:2]
+        assert claim(store, seqs[::-1], "two", limit=2) == [seqs[0], seqs[2]]
+        assert claim(store, seqs, "three", limit=0) == []
+        assert claim(store, seqs, "three", limit=9) == seqs[3:]
+
+    def test_a_claim_is_given_back_and_counts_no_more_when_its_holder_has_ended(self, store: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line(key) for key in "ab"])
+        assert claim(store, seqs, "one") == seqs
+        assert claim(store, seqs[:1], "one", until=NOON) == seqs[:1]
+        assert claim(store, seqs, "two") == seqs[:1]
+        assert claim(store, seqs, "three", ended=["one", "nobody"]) == seqs[1:]
+        assert claim(store, seqs, "four") == []
+
+    def test_a_claim_that_a_wrong_clock_made_does_not_hold_for_ever(self, store: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line("a")])
+        assert claim(store, seqs, "one", 11) == seqs, "a clock that is ahead"
+        assert claim(store, seqs, "two") == seqs
+        assert claim(store, seqs, "one", 9) == [], "a little ahead"
+
+    def test_a_claim_is_read_with_its_line_and_changes_nothing_else(self, store: Storage, other: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line("k", "a"), line("j", "b")])
+        before = store.read_log(HERE, "log")
+        claim(store, seqs[:1], "one")
+        lines = other.read_log(HERE, "log")
+        assert lines == before
+        assert [one.claim for one in lines] == [Claim("one", NOON + 10 * MINUTE), None]
+        assert store.trim_log(HERE, "log", keys=["k"]) == 1
+        assert claim(store, seqs, "one") == seqs[1:]
+
+    def test_a_claim_goes_with_its_line(self, store: Storage) -> None:
+        store.put(HERE, [record("a"), record("b")])
+        seqs = store.append_log(HERE, "log", [line("a"), line("b")])
+        assert claim(store, seqs, "one") == seqs
+        store.erase(HERE, ["a"])
+        [again] = store.append_log(HERE, "log", [line("a")])
+        assert claim(store, [*seqs, again], "two") == [again]
+
+    def test_a_claim_is_of_one_log_of_one_scope(self, store: Storage) -> None:
+        [seq] = store.append_log(HERE, "log", [line("k")])
+        times: dict[str, Any] = {"by": "one", "now": NOON, "until": NOON + MINUTE}
+        assert store.claim_log(THERE, "log", [seq], **times) == store.claim_log(HERE, "other", [seq], **times) == []
+        assert store.claim_log(("nowhere",), "log", [seq], **times) == []
+        assert claim(store, [seq], "two") == [seq]
+
+    def test_a_claim_is_rolled_back_with_its_transaction(self, store: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line("k")])
+        with pytest.raises(KeyboardInterrupt), store.transaction():
+            assert claim(store, seqs, "one") == seqs
+            assert claim(store, seqs, "two") == []
+            raise KeyboardInterrupt
+        assert claim(store, seqs, "two") == seqs
+
+    @pytest.mark.parametrize("name", [*HOSTILE, "", "é"])
+    def test_any_text_names_a_holder(self, store: Storage, name: str) -> None:
+        seqs = store.append_log(HERE, "log", [line("k")])
+        assert claim(store, seqs, name) == claim(store, seqs, name) == seqs
+        assert claim(store, seqs, f"{name}x") == []
+
+    def test_many_workers_share_the_lines_of_a_log(self, store: Storage) -> None:
+        seqs = store.append_log(HERE, "log", [line(str(number)) for number in range(60)])
+
+        def work(worker: int) -> list[int]:
+            got: list[int] = []
+            while some := claim(store, [seq for seq in seqs if seq not in got], str(worker), limit=4):
+                got += some
+            return got
+
+        with ThreadPoolExecutor(4) as pool:
+            shares = list(pool.map(work, range(4)))
+        assert sorted(seq for share in shares for seq in share) == seqs

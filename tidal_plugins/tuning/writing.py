@@ -117,6 +117,9 @@ class GraphTuning(GraphSettings):
     """Times that an episode is read in vain before it waits until somebody asks for it."""
     orphaned: float = Field(120.0, ge=0)
     """Seconds after which an episode that another process has recorded and not read is taken over from it."""
+    claim: float = Field(120.0, gt=0)
+    """Seconds, beside those that a model may take, for which a process holds the episodes that it reads. When it was
+    killed, others on other machines read them after that."""
     quiet: float = Field(0.2, ge=0)
     """Seconds without recording before an episode is read in the background; after ten times that it is read anyway."""
     max_chars: int = Field(100_000, gt=0)

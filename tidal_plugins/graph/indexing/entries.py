@@ -19,6 +19,7 @@ from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, Entry, Scope
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
+from tidal_plugins.storage.claims import Claims
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import GraphTuning
 
@@ -45,22 +46,36 @@ class EntryWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphEntries:
-    """Keeps the entries of one scope's graph up to date. ``tags`` returns the labels of a text."""
+    """Keeps the entries of one scope's graph up to date. ``tags`` returns the labels of a text. ``claims`` are those on
+    the stale lines."""
 
     storage: Storage
     scope: Scope
     settings: GraphTuning
     writer: EntryWriter
     tags: Callable[[str], tuple[str, ...]]
+    claims: Claims
 
     def update(self, now: datetime) -> int | None:
         """Bring the entries that have been stale longest up to date, ``settings.batch`` at most.
 
-        Returns how many were written or removed, or ``None`` if nothing was stale. Embeds without holding locks.
+        Those that another worker holds are passed over. Returns how many were written or removed, or ``None`` if none
+        was left. Embeds without holding locks.
         """
-        lines = stale(self.storage, self.scope, self.settings.batch)
+        lines = self.claims.first(self.settings.batch)
         if not lines:
             return None
+        try:
+            return self._update(lines, now)
+        except BaseException:
+            self.claims.give_back(lines)
+            raise
+
+    def held_until(self) -> datetime | None:
+        """Return the time until which another worker holds the entry that has been stale longest, if one does."""
+        return next(map(self.claims.held_until, stale(self.storage, self.scope, 1)), None)
+
+    def _update(self, lines: Sequence[Line], now: datetime) -> int:
         wanted, stored = self._wanted(lines, now), self._stored(lines)
         records = {record.entry.id: record for record in self.writer.records(_changed(wanted, stored))}
         with self.storage.transaction():

@@ -1,20 +1,20 @@
 """The graph indexer: it reads pending episodes and writes what they say into the graph and recall's index [SIYA §3.3].
 
-An episode passes through in this order: it is read without a lock; what was read is written in one short transaction,
-or in several if it is much, of which the last takes the episode out of the queue; at the end the entries of all that
-changed are brought up to date. A transaction writes nothing if the episode has changed or gone meanwhile, or if another
-process was faster.
+An episode passes through in this order: it is claimed, so that no other worker reads it meanwhile, and read without a
+lock; what was read is written in one short transaction, or in several if it is much, of which the last takes the
+episode out of the queue; at the end the entries of all that changed are brought up to date. A transaction writes
+nothing if the episode has changed or gone meanwhile, or if another process was faster.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Protocol
 
 from tidal_plugins.errors import Closed, StorageError
@@ -34,6 +34,16 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import GraphTuning
 
 logger = logging.getLogger(__name__)
+
+MOST = 8
+"""Episodes that are claimed at a time, at most."""
+
+CLAIMED_SECONDS = 0.5
+"""Time that reading the episodes of one claim should take. More are claimed of what is read fast, since each claim is a
+transaction; one at a time of what a model reads, so that other workers have something to do."""
+
+FIRST_REST, LONGEST_REST = 0.01, 0.5
+"""Seconds between two looks at what other workers hold."""
 
 TRIES = 3
 """Times that an episode is read when another process changes what is known of its files meanwhile."""
@@ -66,6 +76,7 @@ class GraphIndexer:
     reader: EpisodeReader
     traffic: TrafficReader
     entries: GraphEntries
+    timeout: float
 
     def run(
         self,
@@ -73,31 +84,67 @@ class GraphIndexer:
         by: str | None = None,
         failed: bool = False,
         limit: int | None = None,
+        wait: bool = False,
         proceed: Callable[[], bool] = lambda: True,
     ) -> Extracted:
         """Read what is due, at most ``limit`` episodes, bring recall's index up to date, and return the counts.
 
-        Runs in small transactions; it is safe to interrupt and to run concurrently. ``proceed`` is asked before each
-        step. :meth:`ExtractionQueue.due` explains ``by`` and ``failed``. An error of an extractor is stored in the
-        queue. Raises ``StorageError`` and ``Closed``.
+        What other workers hold is passed over. With ``wait``, they are waited for; what they leave is read. Runs in
+        small transactions; it is safe to interrupt and to run concurrently. ``proceed`` is asked before each step.
+        :meth:`ExtractionQueue.due` explains ``by`` and ``failed``. An error of an extractor is stored in the queue.
+        Raises ``StorageError`` and ``Closed``.
         """
-        total = Extracted()
-        for ticket in islice(self.queue.due(self.clock(), by=by, failed=failed), limit):
-            if not proceed():
-                return total
-            with self.worker.step():
-                total += self._index_episode(ticket)
-        return total + index_changes(self.entries, self.worker, self.clock, proceed)
+        passed, pace, now = set[int](), _Pace(limit), self.clock()
+        total = self._index(self.queue.claimed(now, pace.size, passed, by=by, failed=failed), pace, proceed)
+        for _ in self._rests(passed.__len__) if wait else ():
+            among = frozenset(passed)
+            passed.clear()
+            left = self.queue.claimed(self.clock(), pace.size, passed, by=by, failed=failed, among=among)
+            total += self._index(left, pace, proceed)
+        total += index_changes(self.entries, self.worker, self.clock, proceed)
+        for _ in self._rests(lambda: int(self.entries.held_until() is not None)) if wait else ():
+            total += index_changes(self.entries, self.worker, self.clock, proceed)
+        return total
 
     def next_due(self) -> timedelta | None:
-        """Return the time until an episode is due again, or ``None`` if none waits."""
+        """Return the time until an episode is due again, or an entry that another worker holds; ``None`` if none is."""
         now = self.clock()
-        at = self.queue.next_at(now, by=self.worker.name)
-        return None if at is None else max(at - now, timedelta(0))
+        found = [self.queue.next_at(now, by=self.worker.name), self.entries.held_until()]
+        return min((max(at - now, timedelta(0)) for at in found if at is not None), default=None)
 
     @property
     def queue(self) -> ExtractionQueue:
-        return ExtractionQueue(self.storage, self.scope, self.settings)
+        return ExtractionQueue(self.storage, self.scope, self.settings, self.worker.name, self.clock, self.timeout)
+
+    def _index(self, groups: Iterable[Sequence[Ticket]], pace: _Pace, proceed: Callable[[], bool]) -> Extracted:
+        """Index episodes that are claimed, and give back those that were not come to."""
+        total = Extracted()
+        for group in groups:
+            left, begun = deque(group), time.monotonic()
+            try:
+                while left and proceed():
+                    with self.worker.step():
+                        total += self._index_episode(left[0])
+                    left.popleft()
+            finally:
+                self._give_back(left)
+            if left:
+                break
+            pace.done(len(group), time.monotonic() - begun)
+        return total
+
+    def _rests(self, held: Callable[[], int]) -> Iterator[None]:
+        """Rest before each look at what others hold, until it is nothing, or no less for as long as a claim lasts."""
+        rest, before, begun = FIRST_REST, held(), time.monotonic()
+        while before and time.monotonic() - begun < self.queue.claims.seconds and self.worker.rest(rest):
+            yield
+            now, rest = held(), min(2 * rest, LONGEST_REST)
+            if now < before:
+                rest, begun = FIRST_REST, time.monotonic()
+            before = now
+
+    def _give_back(self, tickets: Iterable[Ticket]) -> None:
+        self.queue.claims.give_back([ticket.line for ticket in tickets])
 
     def _index_episode(self, ticket: Ticket) -> Extracted:
         if not self.queue.is_current(ticket):
@@ -131,6 +178,7 @@ class GraphIndexer:
                 )
             if not self.queue.is_current(ticket):
                 break
+        self._give_back([ticket])
         return Extracted()  # an episode that has changed, or whose files did, stays in the queue
 
     def _write(self, ticket: Ticket, episode: Episode, batches: Sequence[WriteBatch], traffic: Traffic) -> bool:
@@ -165,6 +213,22 @@ class GraphIndexer:
     def _episode(self, ticket: Ticket) -> Episode | None:
         id_ = ticket.pending.episode
         return self.episodes([id_]).get(id_)
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How many episodes are claimed at a time: as many as are read in a moment, and at most ``left`` in all."""
+
+    left: int | None
+    most: int = 1
+
+    def size(self) -> int:
+        return self.most if self.left is None else min(self.most, self.left)
+
+    def done(self, episodes: int, seconds: float) -> None:
+        if self.left is not None:
+            self.left -= episodes
+        self.most = max(1, min(MOST, int(CLAIMED_SECONDS * episodes / max(seconds, 1e-9))))
 
 
 def index_changes(

@@ -99,7 +99,7 @@ class ModelIndexer:
             if not proceed() or self.budget.is_spent(self.clock()):
                 break
             with self.worker.step():
-                total += self._read(tickets)
+                total += self._read_claimed(tickets)
         return total + index_changes(self.entries, self.worker, self.clock, proceed)
 
     def next_due(self) -> timedelta | None:
@@ -120,7 +120,10 @@ class ModelIndexer:
 
     @property
     def queue(self) -> ExtractionQueue:
-        return ExtractionQueue(self.storage, self.scope, self.graph, READER_QUEUE)
+        timeout = 2 * self.timeout  # a model may be asked twice
+        return ExtractionQueue(
+            self.storage, self.scope, self.graph, self.worker.name, self.clock, timeout, READER_QUEUE
+        )
 
     def _groups(self, due: Sequence[Ticket], *, whole: bool) -> Iterator[list[Ticket]]:
         """Yield turns to read together: half as many after each failure. The last few wait, unless one has long."""
@@ -136,6 +139,19 @@ class ModelIndexer:
 
     def _has_waited(self, ticket: Ticket) -> bool:
         return abs(hours_between(ticket.pending.since, self.clock())) * 3600 >= self.settings.wait
+
+    def _read_claimed(self, tickets: Sequence[Ticket]) -> Extracted:
+        """Read the turns that no other worker reads, and let others read those that stay in the queue."""
+        claims, read = self.queue.claims, False
+        held = {line.seq for line in claims.take([ticket.line for ticket in tickets])}
+        claimed = [ticket for ticket in tickets if ticket.seq in held]
+        try:
+            found = self._read(claimed) if claimed else Extracted()
+            read = found.episodes + found.failed == len(claimed)
+            return found
+        finally:
+            if not read:
+                claims.give_back([ticket.line for ticket in claimed])
 
     def _read(self, tickets: Sequence[Ticket]) -> Extracted:
         current = [ticket for ticket in tickets if self.queue.is_current(ticket)]

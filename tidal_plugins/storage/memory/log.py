@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Line, Log
-from tidal_plugins.storage.log import check_one_given
+from tidal_plugins.storage.base import Claim, Line, Log
+from tidal_plugins.storage.log import check_one_given, latest_claim
 from tidal_plugins.storage.memory.state import Draft, MemoryBase, Name
 from tidal_plugins.storage.rows import check_storable
 from tidal_plugins.storage.values import from_json, to_json
@@ -53,7 +54,7 @@ class LogStore(MemoryBase, Log):
             if line.seq > after and (chosen is None or line.key in chosen) and (since is None or line.at >= since)
         )
         end = None if limit is None else max(limit, 0)
-        return [Line(line.key, line.at, from_json(line.value), line.seq) for line in islice(found, end)]
+        return [replace(line, value=from_json(line.value)) for line in islice(found, end)]
 
     def trim_log(
         self,
@@ -75,6 +76,31 @@ class LogStore(MemoryBase, Log):
                 chosen = set(keys)
                 gone = [line for line in lines if line.key in chosen]
             return _erase(draft, (scope, "log", log), gone)
+
+    def claim_log(
+        self,
+        scope: Scope,
+        log: str,
+        seqs: Collection[int],
+        *,
+        by: str,
+        now: datetime,
+        until: datetime,
+        limit: int | None = None,
+        ended: Collection[str] = (),
+    ) -> list[int]:
+        end, chosen = None if limit is None else max(limit, 0), set(seqs)
+        with self._draft() as draft:
+            lines = [line for line in draft.table(scope, "log", log).values() if line.seq in chosen]
+            latest, others = latest_claim(now, until), {by, *ended}
+
+            def is_free(claim: Claim | None) -> bool:
+                return claim is None or claim.by in others or not now < claim.until <= latest
+
+            held = list(islice((line for line in lines if is_free(line.claim)), end))
+            for line in held:
+                draft.change(scope, "log", log)[line.seq] = replace(line, claim=Claim(by, aware(until)))
+            return [line.seq for line in held]
 
 
 def erase_lines(draft: Draft, scope: Scope, keys: Container[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -37,6 +38,10 @@ class PostgresBase:
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
+
+    @abstractmethod
+    def _stored(self, scope: Scope, entries: int) -> None:
+        """Note that so many entries were stored in a scope."""
 
     def question(self) -> AbstractContextManager[None]:
         """Let one statement read, in the block that is open, or in none."""

@@ -175,9 +175,9 @@ class CheckStore(PostgresBase, Checks):
         for scope, path in self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes"):
             if scopes.get(scope) is None:
                 yield Fault("scopes", path, "it is not the path of its number")
-        for scope, first, last, changes, centre, stored, columns in self._all(_SAVED):
+        for scope, first, last, changes, centre, stored, columns in self._all(_SAVED, 1):
             if not Saved(first, last, changes, centre, stored).holds(scope, columns):
-                yield Fault("saved_columns", str(first), _BROKEN, True)
+                yield Fault("saved_columns", f"{scope} {first}", _BROKEN, True)
         yield from self._broken("log", "scope, name || ' ' || seq, seq, name, key, at, value, checksum", summed)
         for table in ("documents", "earlier_documents"):
             for fault in self._broken(table, f"scope, collection || '/' || key, {_DOCUMENT}", summed):
@@ -234,11 +234,11 @@ class CheckStore(PostgresBase, Checks):
         if number := self._db.one(ALL, _CHANGES):
             yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
 
-    def _all(self, sql: str) -> Iterator[Any]:
+    def _all(self, sql: str, batch: int = BATCH) -> Iterator[Any]:
         """Yield the rows of a query, some at a time."""
         self._db.run(ALL, (f"DECLARE tidal_check NO SCROLL CURSOR FOR {sql}", ()))
         try:
-            while rows := self._db.rows(ALL, f"FETCH {BATCH} FROM tidal_check"):
+            while rows := self._db.rows(ALL, f"FETCH {batch} FROM tidal_check"):
                 yield from rows
         finally:
             self._db.run(ALL, ("CLOSE tidal_check", ()))

@@ -11,6 +11,7 @@ from typing import Literal
 
 from tidal_plugins.errors import ReadOnly
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.postgres.checks import CheckStore
@@ -70,8 +71,9 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
     ) -> None:
         self._db = Connections(url, durable=durability == "full", busy_timeout=busy_timeout, read_only=read_only)
         self.path, self.read_only = self._db.path, read_only
-        self._deadline, self._figures, self._saving = query_deadline, {}, []
+        self._deadline, self._figures = query_deadline, {}
         self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
+        self._saving = BackgroundSaving(self._held, self._catch_up)
         try:
             with self._db.lent() as connection:
                 prepare(connection, self.path, partitions, read_only=read_only)
@@ -116,13 +118,13 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         return not reading
 
     def close(self) -> None:
-        self._saved()
+        self._saving.finish()
         self._db.close()
         self._held.forget()
 
     def forked(self) -> None:
         """Start anew in a child process, where threads that do not exist may hold locks."""
-        self._saving = []
+        self._saving.forget()
         self._db.forked()
         self._held.forget()
 

@@ -20,19 +20,22 @@ if TYPE_CHECKING:
 
 GENERATIONS = 1 << 40
 
+AT_ONCE = 8
+"""Pieces that are read at a time, some 10 MB: a large scope should not be in memory twice."""
+
 _PIECES = """
-    SELECT first, last, changes, centre, checksum{columns} FROM tidal_columns WHERE scope = %s ORDER BY first
+    SELECT first, last, changes, centre, checksum, columns FROM tidal_columns
+    WHERE scope = %s AND first > %s ORDER BY first LIMIT %s
 """
-_COLUMNS = "SELECT columns FROM tidal_columns WHERE scope = %s AND first = %s"
 _CHANGED = "SELECT key FROM tidal_entries WHERE scope = %s AND changed > %s ORDER BY key"
 _NEWER = "SELECT 1 FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s AND changes >= %s LIMIT 1"
 _DROP = "DELETE FROM tidal_columns WHERE scope = %s AND first <= %s AND last >= %s"
+_DROP_DAMAGED = "DELETE FROM tidal_columns WHERE scope = %s AND first = %s AND checksum = %s"
 _ADD = """
     INSERT INTO tidal_columns (scope, first, last, changes, centre, columns, checksum)
     VALUES (%s, %s, %s, %s, %s, %b, %s)
 """
 _MARK = "UPDATE tidal_columns SET changes = %s, checksum = %s WHERE scope = %s AND first = %s AND checksum = %s"
-_DISCARD = "DELETE FROM tidal_columns WHERE scope = %s AND first = %s AND checksum = %s"
 
 _LOW = (1 << 32) - 1
 
@@ -60,9 +63,7 @@ class Saved(NamedTuple):
 
 def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int], int, Piece]]:
     """Yield the saved pieces of a scope by their keys, without the damaged ones."""
-    for *row, columns in db.rows(scope, _PIECES.format(columns=", columns"), number_of(scope)):
-        saved = Saved(*row)
-        piece = unpacked(columns) if saved.holds(number_of(scope), columns) else None
+    for saved, piece in _pieces(db, scope):
         if piece is None:
             logger.error("saved columns are damaged: they are read from the entries instead")
         else:
@@ -70,17 +71,17 @@ def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int
 
 
 def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
-    """Save columns as they were at a mark: the pieces that changed since they were saved, and new full ones."""
+    """Save columns as they were at a mark: the pieces that changed since they were saved, new full ones, and those that
+    are damaged."""
     number = number_of(scope)
     with db.snapshot():
-        found = [Saved(*row) for row in db.rows(scope, _PIECES.format(columns=""), number)]
-        unusable = [saved for saved in found if not _usable(db, scope, saved)]
-        rows = [saved for saved in found if saved not in unusable]
+        found = [(saved, piece is not None) for saved, piece in _pieces(db, scope)]
+        rows = [saved for saved, intact in found if intact]
         oldest = min((row.changes for row in rows), default=0)
         changed = [key for (key,) in db.rows(scope, _CHANGED, number, oldest)] if rows else []
-    if unusable:
+    if damaged := [saved for saved, intact in found if not intact]:
         with db.transaction():
-            db.run(scope, *((_DISCARD, [number, row.first, row.checksum]) for row in unusable))
+            db.run(scope, *((_DROP_DAMAGED, [number, each.first, each.checksum]) for each in damaged))
     kept, pieces = _planned(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
@@ -108,9 +109,16 @@ def checksum_of(scope: int, first: int, last: int, changes: int, centre: int, co
     return crc32(f"{scope} {first} {last} {changes} {centre}".encode()) >> 1 << 32 | columns
 
 
-def _usable(db: Connections, scope: Scope, saved: Saved) -> bool:
-    [(columns,)] = db.rows(scope, _COLUMNS, number_of(scope), saved.first)
-    return saved.holds(number_of(scope), columns) and unpacked(columns) is not None
+def _pieces(db: Connections, scope: Scope) -> Iterator[tuple[Saved, Piece | None]]:
+    """Yield what is saved of a scope by its keys, each with its piece; ``None`` for one that is damaged."""
+    after = -1
+    while rows := db.rows(scope, _PIECES, number_of(scope), after, AT_ONCE):
+        for *row, columns in rows:
+            saved = Saved(*row)
+            after = saved.first
+            yield saved, unpacked(columns) if saved.holds(number_of(scope), columns) else None
+        if len(rows) < AT_ONCE:
+            return
 
 
 def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:

@@ -16,7 +16,8 @@ from tidal_plugins.storage.postgres.translation import translated
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 1
+VERSION = 2
+"""2: lines of logs have claims, so that several processes share the work that waits in a log."""
 
 PARTITIONS = 16
 """Partitions of each table of a new database."""
@@ -96,7 +97,8 @@ TABLES = {
     """,
     "tidal_log": f"""
         seq bigint NOT NULL, name {_T} NOT NULL, key {_T} NOT NULL, at bigint NOT NULL, value {_T} NOT NULL,
-        checksum bytea NOT NULL,
+        checksum bytea NOT NULL,                -- over the columns above
+        held_by {_T}, held_until bigint,        -- the last claim
         PRIMARY KEY (scope, name, seq)
     """,
     "tidal_documents": f"""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import TidalError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Renewal, Search, Where
+from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.cache import ColumnCache
-from tidal_plugins.storage.columns.source import Mark
-from tidal_plugins.storage.columns.view import Arrays, Columns
+from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.storage.damage import note
 from tidal_plugins.storage.postgres.base import PostgresBase
 from tidal_plugins.storage.postgres.columns import PostgresColumns, ScopeSource
@@ -29,15 +25,13 @@ if TYPE_CHECKING:
 
 _LAST = "SELECT coalesce(max(key), 0) FROM tidal_entries WHERE scope = %s"
 
-logger = logging.getLogger(__name__)
-
 
 class SearchStore(PostgresBase, Search):
     """Searches the columns of scopes, and the words in the database."""
 
     _held: ColumnCache
     _deadline: float
-    _saving: list[threading.Thread]
+    _saving: BackgroundSaving[Scope]
 
     def columns(self, scope: Scope) -> Columns:
         source = ScopeSource(self._db, scope)
@@ -46,7 +40,7 @@ class SearchStore(PostgresBase, Search):
         else:
             arrays, newer = self._held.arrays(scope, source)
             if not self._db.read_only and (unsaved := self._held.unsaved(scope)):
-                self._save(scope, *unsaved)
+                self._saving.run(lambda: save(self._db, scope, *unsaved))
         for row in arrays.damaged:
             note(*row)
         last = self._db.one(scope, _LAST, number_of(scope)) if newer else None
@@ -74,21 +68,12 @@ class SearchStore(PostgresBase, Search):
         source = ScopeSource(self._db, scope, terms)
         return PostgresColumns(self._held.anew(source), self._db, scope, self._deadline, None)
 
-    def _save(self, scope: Scope, arrays: Arrays, mark: Mark) -> None:
-        """Save columns in the background, so that no reader waits for it. Closing the store waits."""
+    def _stored(self, scope: Scope, entries: int) -> None:
+        self._saving.stored(scope, entries)
 
-        def run() -> None:
-            try:
-                save(self._db, scope, arrays, mark)
-            except TidalError as error:
-                logger.info("columns were not saved, and will be another time: %s", error)
-
-        thread = threading.Thread(target=run, name="tidal-columns")
-        with suppress(RuntimeError):  # the interpreter is shutting down, or there are too many threads
-            thread.start()
-            self._saving = [*(each for each in self._saving if each.is_alive()), thread]
-
-    def _saved(self) -> None:
-        """Wait for columns that are being saved."""
-        for thread in self._saving:
-            thread.join()
+    def _catch_up(self, scope: Scope) -> None:
+        """Bring the columns of a scope up to date, and save them."""
+        with self.snapshot():
+            self._held.arrays(scope, ScopeSource(self._db, scope))
+        if unsaved := self._held.unsaved(scope):
+            save(self._db, scope, *unsaved)

@@ -176,6 +176,7 @@ class EntryStore(EntryReads, Entries):
         new = [_indexed(item, key) for key, item in zip(keys, items, strict=True)]
         passages = indexing(self._db, scope, new, iter(place.keys[len(items) :]), place.generation)
         self._db.later(scope, insert, *volumes, *passages)
+        self._stored(scope, len(items))
         return [item.id for item in items]
 
     def _replaced(self, scope: Scope, prepared: Sequence[_Prepared], place: _Place) -> list[str]:

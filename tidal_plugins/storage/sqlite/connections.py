@@ -96,6 +96,20 @@ class Connections(Statements):
         seconds = self._busy_timeout if timeout is None else timeout
         return Block(writes=True).made_by(lambda block: self._transaction(block, seconds))
 
+    @contextmanager
+    def unsynced(self) -> Iterator[None]:
+        """Let a transaction inside end before it is on disk: a power cut may undo it, and harms nothing else. Inside of
+        another transaction this changes nothing."""
+        connection = self.get()
+        if self._block is not None:
+            yield
+            return
+        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
         if self._block is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
@@ -68,7 +69,7 @@ class SQLiteStorage(
         self._scopes, self._figures = Scopes(), {}
         self._deadline = query_deadline
         self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        self._saving, self._unread = [], {}
+        self._saving = BackgroundSaving(self._held, self._catch_up)
         _open_stores.add(self)
 
     @contextmanager
@@ -103,13 +104,13 @@ class SQLiteStorage(
         return not busy
 
     def close(self) -> None:
-        self._saved()
+        self._saving.finish()
         self._db.close()
         self._held.forget()
 
     def forked(self) -> None:
         """Start anew in a child process, where threads that do not exist may hold locks."""
-        self._saving, self._unread = [], {}
+        self._saving.forget()
         self._db.forked()
         self._held.forget()
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Line, Log
+from tidal_plugins.storage.base import Claim, Line, Log
 from tidal_plugins.storage.checksums import checksum
 from tidal_plugins.storage.damage import LOG, Damaged, corrupt, intact
-from tidal_plugins.storage.log import check_one_given
+from tidal_plugins.storage.log import check_one_given, latest_claim
 from tidal_plugins.storage.rows import Row, read_time
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import IDS
@@ -36,6 +36,15 @@ _UNDER = "key IN (SELECT value FROM json_each(?3))"
 _COUNT_KEYS = """
     SELECT count(DISTINCT key) FROM log INDEXED BY log_by_key
     WHERE scope = ? AND name IN (SELECT value FROM json_each(?))
+"""
+
+_CLAIM = """
+    UPDATE log SET held_by = ?4, held_until = ?6 WHERE seq IN (
+        SELECT seq FROM log WHERE scope = ?1 AND name = ?2 AND seq IN (SELECT value FROM json_each(?3)) AND (
+            held_by IS NULL OR held_by = ?4 OR held_until <= ?5 OR held_until > ?7
+            OR held_by IN (SELECT value FROM json_each(?8))
+        ) ORDER BY seq LIMIT ?9
+    ) RETURNING seq
 """
 
 
@@ -68,7 +77,7 @@ class LogStore(SQLiteBase, Log):
         if since is not None:
             parts.append(("at >= ?", to_micros(since)))
         sql = f"""
-            SELECT seq, name, key, at, value, checksum FROM log
+            SELECT seq, name, key, at, value, checksum, held_by, held_until FROM log
             WHERE scope = ? AND {" AND ".join(part for part, _ in parts)}
             ORDER BY seq {"DESC" if newest_first else "ASC"} LIMIT ?
         """
@@ -93,6 +102,25 @@ class LogStore(SQLiteBase, Log):
             return self._delete(_BEFORE, scope, log, to_micros(before))
         return self._delete(_UNDER, scope, log, to_json(list(keys or ())))
 
+    def claim_log(
+        self,
+        scope: Scope,
+        log: str,
+        seqs: Collection[int],
+        *,
+        by: str,
+        now: datetime,
+        until: datetime,
+        limit: int | None = None,
+        ended: Collection[str] = (),
+    ) -> list[int]:
+        latest = latest_claim(now, until)
+        times = (to_micros(now), to_micros(until), to_micros(latest), to_json(list(ended)))
+        most = -1 if limit is None else max(limit, 0)
+        with self._db.unsynced(), self.transaction():
+            held = self._db.rows(_CLAIM, self._key(scope), log, to_json(list(seqs)), by, *times, most)
+        return sorted(seq for (seq,) in held)
+
     def count_keys(self, scope: Scope, logs: Collection[str]) -> int:
         with self.snapshot():
             return int(self._db.one(_COUNT_KEYS, self._key(scope), to_json(list(logs))))
@@ -106,7 +134,8 @@ class LogStore(SQLiteBase, Log):
 
 def _line(row: Row, scope: Scope) -> Line:
     """Return the line of a row. Raises ``Corrupt``."""
-    seq, name, key, at, value, stored = row
-    if checksum(scope, *row[:-1]) != stored:
+    seq, name, key, at, value, stored, held_by, held_until = row
+    if checksum(scope, seq, name, key, at, value) != stored:
         raise corrupt(Damaged(LOG, f"{name} {seq}"))
-    return Line(key, read_time(at), from_json(value), seq)
+    claim = None if held_by is None or held_until is None else Claim(held_by, read_time(held_until))
+    return Line(key, read_time(at), from_json(value), seq, claim)

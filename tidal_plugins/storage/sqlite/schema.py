@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 6
-"""6: the keys of entries that went are noted, and columns are saved, so that readers load no more than they need."""
+VERSION = 7
+"""7: lines of logs have claims, so that several processes share the work that waits in a log."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -166,7 +166,8 @@ CREATE TABLE log (
     key TEXT NOT NULL,
     at INTEGER NOT NULL,
     value TEXT NOT NULL,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,                 -- over the columns above
+    held_by TEXT, held_until INTEGER        -- the last claim
 ) STRICT;
 CREATE INDEX log_by_name ON log (scope, name, seq);
 CREATE INDEX log_by_key ON log (scope, key, name, seq);

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import Corrupt, InvalidVector, TidalError
+from tidal_plugins.errors import Corrupt, InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
+from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.cache import ColumnCache
-from tidal_plugins.storage.columns.packing import SIZE
-from tidal_plugins.storage.columns.source import Mark
-from tidal_plugins.storage.columns.view import Arrays, Columns
+from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.storage.damage import VECTORS, note
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns, expression
@@ -28,12 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
-UNSAVED_SHARE = 0.25
-"""Share of the entries held as columns that may be stored before these are saved again. Each time reads every piece
-once, so that a fixed number would make an import of a million read them 244 times."""
-
-logger = logging.getLogger(__name__)
+    from tidal_plugins.storage.columns.view import Arrays
 
 
 class SearchStore(SQLiteBase, Search):
@@ -41,9 +33,7 @@ class SearchStore(SQLiteBase, Search):
 
     _held: ColumnCache
     _deadline: float
-    _saving: list[threading.Thread]
-    _unread: dict[int, int]
-    """Entries of scopes that were stored since their columns were last brought up to date for it."""
+    _saving: BackgroundSaving[int]
 
     def columns(self, scope: Scope) -> Columns:
         key, broken = self._key(scope), None
@@ -53,7 +43,7 @@ class SearchStore(SQLiteBase, Search):
             broken, source = error, ScopeSource(self._db, key, vectors=False)
             arrays, newer = self._held.anew(source), False
         if not self._db.writing and (unsaved := self._held.unsaved(key)):
-            self._save(key, *unsaved)
+            self._saving.run(lambda: save(self._db, key, *unsaved))
         for row in arrays.damaged:
             note(*row)
         last = self._db.one(LAST_ENTRY) if newer else None
@@ -77,52 +67,15 @@ class SearchStore(SQLiteBase, Search):
         source = ScopeSource(self._db, key, vectors=False, query=expression(key, terms))
         return SQLiteColumns(self._held.anew(source), self._db, key, self._deadline, None, None)
 
-    def _save(self, scope: int, arrays: Arrays, mark: Mark) -> None:
-        """Save columns in the background, so that no reader waits for it. Closing the store waits."""
-        self._in_background(lambda: save(self._db, scope, arrays, mark))
-
     def _stored(self, scope: int, entries: int) -> None:
-        """Bring columns up to date and save them in the background, once many entries were stored since.
-
-        So the next process need not read all rows of an import when it first searches. What is not committed yet is
-        read the next time.
-        """
-        self._unread[scope] = self._unread.get(scope, 0) + entries
-        many = max(SIZE, int(self._held.entries(scope) * UNSAVED_SHARE))
-        if self._unread[scope] >= many and not any(thread.is_alive() for thread in self._saving):
-            self._catch_up(scope)
-
-    def _saved(self) -> None:
-        """Wait for columns that are being saved, and save those of entries that fill a piece and were stored since."""
-        for thread in self._saving:
-            thread.join()
-        for scope in [scope for scope, entries in self._unread.items() if entries >= SIZE]:
-            self._catch_up(scope)
-        for thread in self._saving:
-            thread.join()
+        self._saving.stored(scope, entries)
 
     def _catch_up(self, scope: int) -> None:
-        self._unread[scope] = 0
-
-        def run() -> None:
-            with self.snapshot():
-                self._arrays(ScopeSource(self._db, scope))
-            if unsaved := self._held.unsaved(scope):
-                save(self._db, scope, *unsaved)
-
-        self._in_background(run)
-
-    def _in_background(self, work: Callable[[], None]) -> None:
-        def run() -> None:
-            try:
-                work()
-            except TidalError as error:
-                logger.info("columns were not saved, and will be another time: %s", error)
-
-        thread = threading.Thread(target=run, name="tidal-columns")
-        with suppress(RuntimeError):  # the interpreter is shutting down, or there are too many threads
-            thread.start()
-            self._saving = [*(each for each in self._saving if each.is_alive()), thread]
+        """Bring the columns of a scope up to date, and save them."""
+        with self.snapshot():
+            self._arrays(ScopeSource(self._db, scope))
+        if unsaved := self._held.unsaved(scope):
+            save(self._db, scope, *unsaved)
 
     def _arrays(self, source: ScopeSource) -> tuple[Arrays, bool]:
         # What is not committed yet must not enter a cache that others read.

@@ -29,8 +29,10 @@ CHANGES = {
 }
 """What becomes of a value, by the type of its column."""
 
-COUNTERS = {("scopes", "erasures"), ("scopes", "changes"), ("links", "key")}
-"""Numbers for caches, and one that says in which order rows were stored."""
+COUNTERS = {
+    ("scopes", "erasures"), ("scopes", "changes"), ("links", "key"), ("log", "held_by"), ("log", "held_until"),
+}  # fmt: skip
+"""Numbers for caches, one that says in which order rows were stored, and claims, which end by themselves."""
 
 
 def open_memory(url: str) -> TidalMemory:

@@ -77,5 +77,6 @@ def drawn(nodes: Sequence[Node]) -> Drawing:
 
     reach = RING * max(map(len, leaves)) + ROOM
     found = [placed(node) for node in nodes]
-    high = min(reach, max(abs(one.y) * reach / (reach - ROOM) for one in found) + RING / 3)
-    return Drawing(found, (-reach, -high, 2 * reach, 2 * high))
+    ends = [one.y * (1 + ROOM / (RING * max(1, one.ring))) for one in found]  # of the names
+    top, bottom = min(-RING / 3, *ends), max(RING / 3, *ends)
+    return Drawing(found, (-reach, round(top), 2 * reach, round(bottom - top)))

@@ -36,9 +36,10 @@ demo: .venv/.demo $(if $(STORE),.venv/.postgres)
 	  $(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)") \
 	  $(if $(STORE),--store "$(if $(filter postgres,$(STORE)),{url},$(STORE))",--keep build/demo)
 
-inspect: .venv/.inspect
-	@test -f build/demo/agent.db || $(MAKE) --no-print-directory demo
-	@$(BIN)/tidal inspect build/demo/agent.db
+inspect: .venv/.inspect $(if $(STORE),.venv/.postgres)
+	$(if $(filter postgres,$(STORE)),$(error the server of make demo STORE=postgres ended with it: STORE=postgresql://user@host/db))
+	@$(if $(STORE),true,test -f build/demo/agent.db || $(MAKE) --no-print-directory demo)
+	@$(BIN)/tidal inspect "$(or $(STORE),build/demo/agent.db)"
 
 browser:
 	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; }

@@ -213,12 +213,11 @@ class Services:
         return found[id]
 
     def episodes(self, scope: Scope) -> Episodes:
-        """Return a function that reads episodes of a scope by id."""
-
-        from tidal_plugins.ingestion.episodes import read_episodes
+        """Return a function that reads episodes of a scope by id, with their words as they were corrected."""
+        from tidal_plugins.ingestion.corrections import read_corrected
 
         def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
-            return read_episodes(self.storage, scope, dict.fromkeys(ids))
+            return read_corrected(self.storage, scope, dict.fromkeys(ids))
 
         return episodes
 

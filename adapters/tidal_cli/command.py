@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +12,7 @@ import typer
 from tidal_cli.errors import reported
 from tidal_cli.session import Run
 
-Db = Annotated[Path | None, typer.Option("--db", help="The file of the memory [TIDAL_DB, else tidal.db].")]
+Db = Annotated[str | None, typer.Option("--db", help="The file of the memory, or its URL [TIDAL_DB, else tidal.db].")]
 Scope = Annotated[str | None, typer.Option("--scope", help="Whose memories, such as user/42 [TIDAL_SCOPE].")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -15,7 +15,6 @@ from tidal_cli.errors import Exit, Failed
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
-    from pathlib import Path
 
     from rich.console import RenderableType
 
@@ -34,9 +33,11 @@ class Run:
     settings: CommandLine
     as_json: bool
 
-    def at(self, file: Path | None) -> Run:
-        """Return the same run with the memory in another file, if one is named."""
-        return self if file is None else replace(self, settings=self.settings.model_copy(update={"db": file}))
+    def at(self, place: str | None) -> Run:
+        """Return the same run with the memory in another file, or at another URL, if one is named."""
+        if place is None:
+            return self
+        return replace(self, settings=type(self.settings)(**{**self.settings.model_dump(), "db": place}))
 
     @contextmanager
     def memory(self, *, make: bool = False, writes: bool = False) -> Iterator[TidalMemory]:
@@ -46,9 +47,9 @@ class Run:
         """
         from tidal_plugins import ReadOnly, TidalMemory
 
-        path = self.settings.db
-        if not make and not path.exists():
-            raise Failed(f"there is no memory at {path}: make one with tidal init, or name it with --db", Exit.NOTHING)
+        path, place = self.settings.db, self.settings.place
+        if not make and not isinstance(path, str) and not path.exists():
+            raise Failed(f"there is no memory at {place}: make one with tidal init, or name it with --db", Exit.NOTHING)
         reads, chosen = not (make or writes), embedder(self.settings.embedder)
         try:
             memory = TidalMemory(path, read_only=reads, embedder=chosen, scope=self.settings.owner)
@@ -56,7 +57,7 @@ class Run:
             if not reads:
                 raise
             reason = "the program that made it was killed before it was done"
-            raise Failed(f"{path} is no memory yet, {reason}: complete it with tidal init", Exit.NOTHING) from None
+            raise Failed(f"{place} is no memory yet, {reason}: complete it with tidal init", Exit.NOTHING) from None
         try:
             yield memory
             if not reads:

@@ -6,13 +6,14 @@ import hmac
 import logging
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,10 +23,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from tidal_inspect import values
 from tidal_inspect.guard import Guard
 from tidal_inspect.page import Page, View
 from tidal_inspect.views import VIEWS
-from tidal_plugins import InvalidInput, NotFound, TidalError, TidalMemory
+from tidal_plugins import Conflict, InvalidInput, NotFound, TidalError, TidalMemory
+from tidal_plugins.model.entry import mark_of
 
 HERE = Path(__file__).parent
 
@@ -72,7 +75,13 @@ def _templates(memory: TidalMemory) -> Environment:
     def local(time: datetime | None, form: str = "%Y-%m-%d %H:%M") -> str:
         return "" if time is None else time.astimezone(memory.settings.zone).strftime(form)
 
-    pages.filters["local"] = local
+    def when(time: datetime | None, form: str = "%Y-%m-%d %H:%M") -> Markup:
+        return Markup("<time>{}</time>").format(local(time, form))
+
+    pages.filters |= {"local": local, "when": when, "day": partial(when, form="%Y-%m-%d")}
+    pages.filters["ordinal"] = lambda day: date.fromisoformat(day).toordinal()
+    pages.filters["value"] = values.written
+    pages.tests["an_id"] = mark_of
     pages.filters["cut"] = lambda text, most=160: text if len(text) <= most else f"{text[: most - 1]}…"
     return pages
 
@@ -118,6 +127,8 @@ def _answered(answer: Callable[[Page], Response], page: Page) -> Response:
         return page.show("error.html", 404, told=str(error))
     except InvalidInput as error:
         return page.show("error.html", 400, told=str(error))
+    except Conflict as error:
+        return page.show("error.html", 409, told=str(error))
     except TidalError as error:
         return page.show("error.html", 500, told=str(error))
     except Exception as error:

@@ -41,7 +41,8 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str]) -> None:
         self._app = app
         self._token = token
-        self._hosts = frozenset(hosts)
+        self._hosts = frozenset(host.strip().casefold() for host in hosts)
+        self._kept = sha256(b"cookie of " + token.encode()).hexdigest()  # any token is a cookie then
         self._cookie = f"tidal-{sha256(token.encode()).hexdigest()[:8]}"  # two servers on one machine have two cookies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,13 +67,17 @@ class Guard:
         given = [value for name, value in query if name == "token"]
         if given and scope["method"] == "GET" and all(map(self._is_token, given)):
             return self._welcome(scope, [pair for pair in query if pair[0] != "token"])
-        if not self._is_token(cookie_parser(headers.get("cookie", "")).get(self._cookie, "")):
+        kept = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
+        if not hmac.compare_digest(kept.encode(), self._kept.encode()):
             return PlainTextResponse(NO_TOKEN, 401)
         return None
 
     def _knows(self, host: str) -> bool:
+        """Return whether a browser may call the server so. A name that was allowed without a port may have any."""
+        host = host.casefold()
         name, _, port = host.rpartition(":")
-        return host in self._hosts or host in LOOPBACK or (name in LOOPBACK and port.isdecimal())
+        bare = name if port.isascii() and port.isdecimal() else host
+        return host in self._hosts or bare in self._hosts or bare in LOOPBACK
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._token.encode())
@@ -80,9 +85,8 @@ class Guard:
     def _welcome(self, scope: Scope, query: list[tuple[str, str]]) -> Response:
         path = "/" + scope["path"].lstrip("/")
         answer = RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
-        answer.set_cookie(
-            self._cookie, self._token, httponly=True, samesite="strict", secure=scope["scheme"] == "https"
-        )
+        secure = scope["scheme"] == "https"  # and «lax»: «strict» keeps it from a link that stands on another page
+        answer.set_cookie(self._cookie, self._kept, httponly=True, samesite="lax", secure=secure)
         return answer
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -11,7 +12,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from starlette.responses import Response
 
-from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.shown import shown
 
 SIZE = 25
@@ -98,6 +99,26 @@ class Page:
         number = self.number(name, 1)
         rows = read(size + 1, (number - 1) * size)
         return Listed(rows[:size], number, rows[size] if len(rows) > size else None)
+
+    def fields(self, thing: object, *names: str) -> dict[str, str]:
+        """Return some attributes of a thing by name, as text, without the empty ones."""
+        found = {name.replace("_", " "): self.told(getattr(thing, name)) for name in names}
+        return {name: value for name, value in found.items() if value}
+
+    def rules(self, policy: Policy) -> dict[str, str]:
+        """Return the rules of a policy in words."""
+        rules = self.fields(policy, "allow", "deny", "max_duration", "max_signals")
+        return {"allow": "everything that is not denied", **rules}
+
+    def told(self, value: object) -> str:
+        """Return a value as text: times in the zone of the memory, mappings as JSON, several with commas between."""
+        if isinstance(value, datetime):
+            return f"{value.astimezone(self.memory.settings.zone):%Y-%m-%d %H:%M}"
+        if isinstance(value, Mapping):
+            return json.dumps(value, ensure_ascii=False, default=str) if value else ""
+        if isinstance(value, Collection) and not isinstance(value, str):
+            return ", ".join(map(str, sorted(value) if isinstance(value, frozenset) else value))
+        return "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
     def link(self, **changed: object) -> str:
         """Return the address of this page with some fields changed; ``None`` takes one away."""

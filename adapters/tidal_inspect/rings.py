@@ -3,34 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import cos, pi, sin
+from math import atan2, cos, degrees, pi, sin
 from typing import NamedTuple
 
-RING = 150
+RING = 170
 """The distance from ring to ring."""
 
-ROOM_X, ROOM_Y = 110, 40
-"""The room for names beside the outermost nodes, and above and below them."""
+ROOM = 190
+"""The room for a name beyond the outermost nodes."""
+
+LONG, SHORT = 24, 18
+"""Letters of a name, and of one that has nodes behind it."""
 
 
 class Node(NamedTuple):
-    """Something to draw: its id, a name, where a click leads, the id that it hangs on, and how strongly it does."""
+    """Something to draw: its id, a name, where a click leads, the id that it hangs on, and how strongly it does.
+
+    ``told`` says how it hangs on that, in a word and in a sentence. ``inward`` says that this leads from it.
+    """
 
     id: str
     name: str
     link: str
     parent: str = ""
     strength: float = 1.0
+    told: tuple[str, str] = ("", "")
+    inward: bool = False
 
 
 class Placed(NamedTuple):
-    """A node with its place, and the place of the one that it hangs on."""
+    """A node with its place, its ring, the place of the one that it hangs on, and how many letters its name may have.
+
+    ``turn`` is the angle of its name, so that names do not lie on each other; ``left`` says that it ends there.
+    """
 
     node: Node
     x: float
     y: float
+    ring: int
     from_x: float
     from_y: float
+    letters: int
+    turn: float
+    left: bool
 
 
 class Drawing(NamedTuple):
@@ -45,14 +60,23 @@ def drawn(nodes: Sequence[Node]) -> Drawing:
     ways: dict[str, tuple[int, ...]] = {nodes[0].id: ()}  # by id, the places of the nodes that lead to one, and its own
     for place, node in enumerate(nodes[1:], 1):
         ways[node.id] = (*ways.get(node.parent, ()), place)
-    leaves = sorted(way for way in ways.values() if not any(other[:-1] == way for other in ways.values() if other))
+    behind = {way[:-1] for way in ways.values() if way}
+    leaves = sorted(way for way in ways.values() if way not in behind)
 
     def point(way: tuple[int, ...]) -> tuple[float, float]:
         below = [place for place, leaf in enumerate(leaves) if leaf[: len(way)] == way]
-        angle = 2 * pi * sum(below) / len(below) / len(leaves)
+        angle = 2 * pi * (sum(below) / len(below) + 0.5) / len(leaves) - pi / 2
         return round(RING * len(way) * cos(angle), 1), round(RING * len(way) * sin(angle), 1)
 
-    placed = [Placed(node, *point(ways[node.id]), *point(ways[node.id][:-1])) for node in nodes]
-    left, right = min(one.x for one in placed) - ROOM_X, max(one.x for one in placed) + ROOM_X
-    top, bottom = min(one.y for one in placed) - ROOM_Y, max(one.y for one in placed) + ROOM_Y
-    return Drawing(placed, (left, top, right - left, bottom - top))
+    def placed(node: Node) -> Placed:
+        way = ways[node.id]
+        (x, y), letters = point(way), SHORT if way in behind else LONG
+        turn = degrees(atan2(y, x))
+        left = abs(turn) > 90
+        return Placed(node, x, y, len(way), *point(way[:-1]), letters, round(turn - 180 if left else turn, 1), left)
+
+    reach = RING * max(map(len, leaves)) + ROOM
+    found = [placed(node) for node in nodes]
+    ends = [one.y * (1 + ROOM / (RING * max(1, one.ring))) for one in found]  # of the names
+    top, bottom = min(-RING / 3, *ends), max(RING / 3, *ends)
+    return Drawing(found, (-reach, round(top), 2 * reach, round(bottom - top)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from collections.abc import Callable, Sequence
+from urllib.parse import quote
 
-from tidal_mcp.access import Access, listen
+from tidal_mcp.access import Access, is_loopback, listen
 from tidal_plugins import TidalMemory
 from tidal_plugins.turns import checked_memory
 
@@ -32,7 +34,8 @@ def serve(
         host: the address to listen at. Any but loopback's needs ``token`` and ``hosts``.
         port: the port; 0 for any that is free.
         token: what the address must carry, at least 16 characters. Default, on loopback: a new one.
-        hosts: the names by which browsers call the server besides loopback's, such as ``desk.local:8766``.
+        hosts: the names by which browsers call the server besides loopback's, such as ``desk.local:8766``; without a
+            port, at any. Off loopback the address that is told has the first.
         allow_writes: whether there are forms that change the memory.
         say: takes the address to open, with the token in it.
 
@@ -46,11 +49,10 @@ def serve(
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
     key = token or secrets.token_urlsafe(24)
-    app = application(checked_memory(memory), token=key, hosts=access.hosts, allow_writes=allow_writes)
     with listen(access) as bound:
-        address, number = bound.getsockname()[:2]
-        at = f"[{address}]" if ":" in address else address
-        say(f"http://{at}:{number}/?token={key}")
+        own, shown = _names(bound, access.hosts)
+        app = application(checked_memory(memory), token=key, hosts=(*access.hosts, own), allow_writes=allow_writes)
+        say(f"http://{shown}/?token={quote(key, safe='')}")
         config = uvicorn.Config(
             app,
             ws="none",
@@ -60,3 +62,13 @@ def serve(
             limit_concurrency=MAX_CONNECTIONS,
         )
         uvicorn.Server(config).run(sockets=[bound])
+
+
+def _names(bound: socket.socket, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return the name of a bound address, and the one to print: off loopback the first that was allowed."""
+    address, number = bound.getsockname()[:2]
+    own = f"[{address}]:{number}" if ":" in address else f"{address}:{number}"
+    if is_loopback(address) or not hosts:
+        return own, own
+    port = hosts[0].rpartition(":")[2]
+    return own, hosts[0] if port.isdecimal() else f"{hosts[0]}:{number}"

@@ -49,3 +49,40 @@ def test_a_file_that_is_not_there_and_an_open_address_are_refused(tidal: Tidal, 
     assert (done.code, "token" in done.err) == (2, True)
     done = tidal("inspect", str(db), "--token", "short")
     assert (done.code, "16" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("how", ["argument", "option", "variable"])
+def test_no_password_of_a_url_is_shown(tidal: Tidal, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    url = "postgresql://u:s3cr3tword@127.0.0.1:1/x?password=an0ther"
+    if how == "variable":
+        monkeypatch.setenv("TIDAL_DB", url)
+    given = {"argument": [url], "option": ["--db", url], "variable": []}[how]
+    done = tidal("inspect", *given)
+    assert done.code != 0
+    assert "Traceback" not in done.err
+    assert not {"s3cr3tword", "an0ther"} & set(re.findall(r"\w+", done.err + done.out))
+    assert "tidal init" not in done.err
+
+
+@pytest.mark.parametrize("command", [["init"], ["load", "x"]])
+def test_commands_that_need_a_file_say_so(tidal: Tidal, command: list[str]) -> None:
+    done = tidal(*command, "--db", "postgresql://u:s3cr3tword@127.0.0.1:1/x")
+    assert (done.code, "needs the file" in done.err, "s3cr3tword" in done.err) == (2, True, False)
+
+
+@pytest.mark.slow
+def test_a_memory_on_a_server_is_opened_by_its_url(postgres_url: str) -> None:
+    with TidalMemory(postgres_url, scope=("user", "42"), embedder=HashingEmbedder()) as memory:
+        memory.record("The kiln in the shed reaches 1,240 degrees.", "Enough for stoneware.", thread="kiln")
+    command = [sys.executable, "-m", "tidal_cli", "inspect", postgres_url, "--scope", "user/42", "--port", "0"]
+    environment = {**os.environ, "TIDAL_EMBEDDER": "hashing"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
+        try:
+            assert server.stdout
+            address = re.search(r"http://\S+", server.stdout.readline())
+            assert address
+            browser = build_opener(HTTPCookieProcessor())
+            browser.open(address[0])
+            assert b"1,240 degrees" in browser.open(re.sub(r"\?.*", "timeline", address[0])).read()
+        finally:
+            server.send_signal(signal.SIGINT)

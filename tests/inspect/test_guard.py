@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+import httpx
 import pytest
+import uvicorn
 from starlette.responses import Response
 
-from tests.inspect.conftest import HOST, TOKEN, Visit
+from tests.inspect.conftest import HOST, TOKEN, Browse, Visit
+from tests.waiting import PATIENCE, eventually
+from tidal_inspect import serve
 from tidal_inspect.page import Page, View
 from tidal_plugins import TidalMemory
 
@@ -21,7 +29,7 @@ def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(visit:
     assert (welcome.status_code, welcome.headers["location"]) == (303, "/timeline?thread=kiln")
     cookie = welcome.headers["set-cookie"].lower()
     assert "httponly" in cookie
-    assert "samesite=strict" in cookie
+    assert "samesite=lax" in cookie
     assert "kiln" in client.get("/timeline?thread=kiln").text
 
 
@@ -40,6 +48,74 @@ def test_names_that_were_allowed_and_loopback_are_known(visit: Visit, filled: Ti
     for host in ("desk.local:8766", "localhost:9000", "[::1]:8766"):
         assert client.get("/", headers={"host": host}).status_code == 401
     assert client.get("/", headers={"host": "desk.local:1"}).status_code == 421
+
+
+@pytest.mark.parametrize("allowed", ["desk.local", "Desk.Local:8766"])
+@pytest.mark.parametrize("host", ["desk.local:8766", "DESK.local:8766", "LOCALHOST:8766"])
+def test_names_are_known_in_any_case_and_without_a_port_at_any(
+    visit: Visit, filled: TidalMemory, allowed: str, host: str
+) -> None:
+    assert visit(filled, token=False, hosts=(allowed,)).get("/", headers={"host": host}).status_code == 401
+
+
+def test_any_token_in_the_printed_address_opens_the_pages(filled: TidalMemory) -> None:
+    token, told = "aaaa&bbb+ccc#ddd%41;eee", list[str]()
+    with _serving(filled, told, token=token), httpx.Client(follow_redirects=True) as client:
+        assert client.get(told[0]).status_code == 200
+        assert client.get(told[0].partition("?")[0] + "timeline").status_code == 200
+
+
+def test_the_printed_address_is_one_that_is_answered(filled: TidalMemory) -> None:
+    told = list[str]()
+    with _serving(filled, told, host="127.0.0.2"):
+        assert httpx.get(told[0], follow_redirects=False).status_code == 303
+    with _serving(filled, told, host="0.0.0.0", token=TOKEN, hosts=("desk.local",)):
+        assert re.fullmatch(rf"http://desk\.local:\d+/\?token={TOKEN}", told[1])
+
+
+@contextmanager
+def _serving(memory: TidalMemory, told: list[str], **options: Any) -> Iterator[None]:
+    """Serve a memory in a thread until the block ends. ``told`` gets the address."""
+    servers, known = list[uvicorn.Server](), uvicorn.Server.run
+
+    def run(self: uvicorn.Server, **kwargs: Any) -> None:
+        servers.append(self)
+        known(self, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(uvicorn.Server, "run", run)
+        thread = threading.Thread(
+            target=serve, args=(memory,), kwargs={"port": 0, "say": told.append, **options}, daemon=True
+        )
+        thread.start()
+        try:
+            assert eventually(lambda: bool(servers and servers[0].started))
+            yield
+        finally:
+            for server in servers:
+                server.should_exit = True
+            thread.join(PATIENCE)
+
+
+@pytest.mark.slow
+def test_a_link_on_a_page_of_another_site_opens_the_pages(browse: Browse, filled: TidalMemory) -> None:
+    desk = browse(filled)
+    desk.context.route(
+        "http://elsewhere.example/",
+        lambda route: route.fulfill(
+            content_type="text/html", body=f'<a href="{desk.address}/timeline?token={TOKEN}">open</a>'
+        ),
+    )
+    desk.tab.goto("http://elsewhere.example/")
+    desk.tab.get_by_text("open").click()
+    desk.tab.wait_for_url("**/timeline")
+    assert desk.tab.locator("h1").inner_text() == "Timeline"
+    desk.tab.goto("http://elsewhere.example/")
+    desk.tab.evaluate(f"document.querySelector('a').href = '{desk.address}/health'")
+    desk.tab.get_by_text("open").click()
+    desk.tab.wait_for_url("**/health")
+    assert desk.tab.locator("h1").inner_text() == "Health"
+    desk.foreign.clear()  # the page that stands in for another site
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9999"])

@@ -85,7 +85,7 @@ def test_other_entries_are_shown_as_they_are_stored(visit: Visit, filled: TidalM
     [skill] = filled.entries.list(kinds=["skill"])
     page = visit(filled).get(f"/entry/{skill.citation}").text
     assert skill.text in page
-    assert "from <bdi" in page
+    assert '<bdi class="said">source</bdi></dt><dd><bdi class="said">manual</bdi>' in page
 
 
 def test_what_is_not_there_and_what_was_forgotten_is_said(visit: Visit, filled: TidalMemory) -> None:

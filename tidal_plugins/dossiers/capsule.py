@@ -77,6 +77,11 @@ class Capsules:
         with self.storage.transaction():  # nobody can be quicker
             return self._current(now, max_age, thread)
 
+    def stored(self) -> Capsule | None:
+        """Return the capsule as it was last made, with what people wrote then, or ``None``."""
+        made = self._document(CAPSULES)
+        return read_capsule(made) if made and made.value else None
+
     def _current(self, now: datetime, max_age: timedelta, thread: str | None) -> Capsule:
         with self.storage.snapshot():
             layout, made = self._document(LAYOUT), self._document(CAPSULES)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -18,10 +19,12 @@ from tidal_plugins.facts.slotted import slot_claims
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
+from tidal_plugins.model.link import Link
+from tidal_plugins.model.supersession import SUPERSEDES, Replacement, supersession_id
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown, shown_scope
-from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.storage.base import Document, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.values import to_json
@@ -118,11 +121,34 @@ def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
     return _conflict_of(document)
 
 
-def close(storage: Storage, scope: Scope, folded: str, like: FactConflict | None = None) -> None:
-    """Close the open conflicts of a fact: all, or those that claim the same as ``like``."""
+def close(storage: Storage, scope: Scope, folded: str, like: FactConflict | None = None) -> list[FactConflict]:
+    """Close the open conflicts of a fact, all or those that claim the same as ``like``, and return them."""
     of_fact = [item for item in open_conflicts(storage, scope) if normal(item.key) == folded]
-    to_delete = [item.id for item in of_fact if like is None or _says(item) == _says(like)]
-    storage.erase_documents(scope, CONFLICTS, to_delete)
+    closed = [item for item in of_fact if like is None or _says(item) == _says(like)]
+    storage.erase_documents(scope, CONFLICTS, [item.id for item in closed])
+    return closed
+
+
+def reject(storage: Storage, scope: Scope, found: FactConflict, entry: str, now: datetime) -> None:
+    """Take back for good that the text of a conflict supersedes an entry, also where nobody has read that yet.
+
+    Call it inside a transaction.
+    """
+    id_ = supersession_id(scope, found.entry, entry)
+    links = storage.links(scope, WhereLinks(ids=[id_]))
+    if not links:
+        shown = without_secrets(found)
+        old, new = (one if isinstance(one, str) else to_json(one) for one in (shown.fact, shown.claim))
+        unread = Replacement(old, new, "", 0.0)
+        links = [Link(id_, SUPERSEDES, found.entry, entry, now, valid_from=found.at, metadata=asdict(unread))]
+    storage.put_links(scope, [replace(links[0], superseded_at=links[0].superseded_at or now)])
+
+
+def close_quoting(storage: Storage, scope: Scope, entries: Collection[str]) -> None:
+    """Close the open conflicts that quote any of these entries."""
+    gone = set(entries)
+    quoting = [item.id for item in open_conflicts(storage, scope) if gone.intersection((item.entry, item.against))]
+    storage.erase_documents(scope, CONFLICTS, quoting)
 
 
 def _extracted(extractor: ClaimExtractor, entries: Sequence[Entry], values: Mapping[str, Any]) -> list[Said]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, overload
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.facts.claims import number
-from tidal_plugins.facts.conflicts import CONFLICTS, close, conflict, open_conflicts, without_secrets
+from tidal_plugins.facts.conflicts import CONFLICTS, close, conflict, open_conflicts, reject, without_secrets
 from tidal_plugins.facts.versions import (
     EVERY_VERSION,
     FACTS,
@@ -207,10 +207,11 @@ class Facts(MutableMapping[str, Any]):
     def resolve(self, id: str, keep: Literal["fact", "claim"] | None = None, *, value: Any = _UNSET) -> Any:
         """Close a conflict and return the value that the fact then has.
 
-        ``keep="fact"`` leaves the fact and closes every conflict that claims the same. ``keep="claim"`` updates the
-        fact to the claimed value, with the text as its source. ``value`` updates it to another value. Raises
-        ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value. A conflict between
-        two texts is closed, and the statement to keep is returned; both texts stay.
+        ``keep="fact"`` leaves the fact and closes every conflict that claims the same; recall does not take these
+        texts to supersede the fact any more. ``keep="claim"`` updates the fact to the claimed value, with the text as
+        its source. ``value`` updates it to another value. Raises ``NotFound``, and ``InvalidInput`` for
+        ``keep="claim"`` if the claim only denies the value. A conflict between two texts is closed, and the statement
+        to keep is returned; both texts stay.
         """
         kept = isinstance(keep, str) and keep in ("fact", "claim")
         if not kept if value is _UNSET else (keep is not None):
@@ -219,7 +220,7 @@ class Facts(MutableMapping[str, Any]):
         if found.against is not None:
             return self._close_observed(found, keep)
         if keep == "fact":
-            close(self._storage, self._scope, normal(found.key), like=found)
+            self._keep_fact(found)
             return self[found.key]
         if keep == "claim" and found.negated and not isinstance(found.fact, bool):
             raise InvalidInput(
@@ -285,10 +286,22 @@ class Facts(MutableMapping[str, Any]):
                 flag_earlier(self._storage, self._scope, version.fact())
             return version.fact()
 
+    def _keep_fact(self, found: FactConflict) -> None:
+        """Close every conflict that claims the same; the texts that claim it do not supersede the fact."""
+        entry = fact_entry_id(self._storage, self._scope, normal(found.key))
+        with self._storage.transaction():
+            conflict(self._storage, self._scope, found.id)  # again: somebody may have resolved or forgotten it
+            for one in close(self._storage, self._scope, normal(found.key), like=found):
+                reject(self._storage, self._scope, one, entry, self._clock())
+
     def _close_observed(self, found: FactConflict, keep: str | None) -> Any:
         if keep is None:
             raise InvalidInput('these are two texts, and no fact: say which to keep, "fact" (the earlier) or "claim"')
-        self._storage.erase_documents(self._scope, CONFLICTS, [found.id])
+        with self._storage.transaction():
+            conflict(self._storage, self._scope, found.id)  # again: somebody may have resolved or forgotten it
+            self._storage.erase_documents(self._scope, CONFLICTS, [found.id])
+            if keep == "fact" and found.against:
+                reject(self._storage, self._scope, found, found.against, self._clock())
         shown = without_secrets(found)
         return shown.fact if keep == "fact" else shown.claim
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.facts.claims import plain_words
-from tidal_plugins.facts.conflicts import CONFLICTS, Said, by_rules, claimed, close, flag, open_conflicts
+from tidal_plugins.facts.conflicts import Said, by_rules, claimed, close, close_quoting, flag
 from tidal_plugins.facts.slotted import other_words
 from tidal_plugins.model.clock import from_micros
 from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
@@ -191,8 +191,7 @@ def forget_facts(
     storage.erase_documents(scope, FACTS, keys)
     for key in keys:
         close(storage, scope, key)
-    quoting = [item.id for item in open_conflicts(storage, scope) if gone.intersection((item.entry, item.against))]
-    storage.erase_documents(scope, CONFLICTS, quoting)
+    close_quoting(storage, scope, gone)
     left = {document.key for document in documents}.difference(keys)
     changed = [key for key in left if _take_back(storage, scope, key, gone, source, has)]
     return {fact_entry_id(storage, scope, key) for key in [*keys, *changed]}

@@ -18,7 +18,7 @@ from tidal_plugins.model.graph import Entity, Evidence
 from tidal_plugins.model.link import Link
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.validation import label
+from tidal_plugins.validation import label, page_of
 
 Episodes = Callable[[Collection[str]], Mapping[str, Episode]]
 """Returns the episodes found, by id."""
@@ -85,9 +85,10 @@ class Lookup:
         return list(dict.fromkeys(map(graph.merged.root, known)))
 
 
-def quoted(spans: Iterable[Span], episodes: Episodes) -> list[Evidence]:
-    """Return evidence with its words from the episodes, the newest first."""
+def quoted(spans: Iterable[Span], episodes: Episodes, limit: int | None = None, after: int = 0) -> list[Evidence]:
+    """Return a page of evidence with its words from the episodes, the newest first."""
     ordered = sorted(spans, key=lambda span: (said_at(span.link), span.link.target, span.start), reverse=True)
+    ordered = page_of(ordered, limit, after)
     known = episodes({span.link.target for span in ordered})
     return [_evidence(span, known.get(span.link.target)) for span in ordered]
 

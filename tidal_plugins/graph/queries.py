@@ -29,7 +29,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.tuning import GraphTuning
-from tidal_plugins.validation import check_int, check_page, items, page_of
+from tidal_plugins.validation import MAX_ROWS, check_int, check_page, items, page_of
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""
@@ -145,12 +145,14 @@ class GraphQueries:
         valid_at: datetime | None = None,
         believed_at: datetime | None = None,
         limit: int | None = None,
+        after: int = 0,
     ) -> list[Relation]:
         """List relations, the most confident first, including denials.
 
-        ``about`` restricts them to those with an entity at either end, ``episode`` and ``thread`` to those said there.
+        ``about`` restricts them to those with an entity at either end, ``episode`` and ``thread`` to those said there;
+        ``after`` passes over so many of the first.
         """
-        most = _most(limit)
+        most, passed = _most(limit), check_int(after, "after", 0, MAX_ROWS)
         with self._storage.snapshot():
             graph = self._graph()
             ends = [
@@ -167,8 +169,9 @@ class GraphQueries:
                 valid_at=self._time(valid_at, "valid_at"),
                 known_at=self._time(believed_at, "believed_at"),
             )
-            rows = self._storage.links(self._scope, where, limit=most, strongest_first=True)
-            return sorted(graph.shown(rows), key=lambda relation: -relation.confidence)
+            upto = None if most is None else min(most + passed, sys.maxsize)
+            rows = self._storage.links(self._scope, where, limit=upto, strongest_first=True)
+            return sorted(graph.shown(rows[passed:]), key=lambda relation: -relation.confidence)
 
     @question
     def timeline(self, entity: str, *, limit: int | None = None, after: int = 0) -> list[Relation]:
@@ -186,13 +189,14 @@ class GraphQueries:
             return graph.shown(page_of(rows, most, passed))
 
     @question
-    def evidence(self, relation: Relation | str) -> list[Evidence]:
-        """Return where a relation was said, newest first, in the words of the episode."""
+    def evidence(self, relation: Relation | str, *, limit: int | None = None, after: int = 0) -> list[Evidence]:
+        """Return where a relation was said, newest first, in the words of the episode: a page, or all of it."""
+        most, passed = check_page(limit, after)
         with self._storage.snapshot():
             row = self._find.row(relation.id if isinstance(relation, Relation) else relation)
             links = evidence_of(self._storage, self._scope, row.id)
         spans = [Span(link, link.metadata["start"], link.metadata["end"], link.weight) for link in links]
-        return quoted(spans, self._episodes)
+        return quoted(spans, self._episodes, most, passed)
 
     @question
     def sentence(self, relation: Relation | str) -> str:

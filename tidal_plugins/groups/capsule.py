@@ -28,6 +28,10 @@ class CapsuleGroup:
         """
         return self._engine.current(self._services.now(), max_age=max_age, thread=thread)
 
+    def stored(self) -> Capsule | None:
+        """Return the capsule as it was last made, or ``None`` if none was made yet. Makes and writes nothing."""
+        return self._engine.stored()
+
     def write(self, capsule: Capsule | str) -> Capsule:
         """Store a capsule that people edited, and return it. Forgetting a memory does not reword what they wrote.
 
@@ -37,6 +41,7 @@ class CapsuleGroup:
         return self._engine.write(capsule, self._services.now(), self._services.writer.redaction.text)
 
     aread = in_thread(read)
+    astored = in_thread(stored)
     awrite = in_thread(write)
 
     @property

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Unpack
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.maintenance.tiers import count_days, list_archived, pin, restore, unpin
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.filter import Filter
@@ -106,7 +107,33 @@ class Entries:
         unpin(self._services.writer, self._scope, entry, self._services.now())
         return self._services.entry(self._scope, entry.id)
 
+    def correct(self, id: str, text: str, *, expected: str | None = None) -> Entry:
+        """Give an entry another text, and return it. One transaction: it is corrected whole, or stays as it is.
+
+        The entry keeps its id, labels, importance, pin, signals and associations. What was read from the earlier text
+        (relations, contradictions, what it supersedes, dossiers that quote it) goes, and the new text is read for it in
+        the background. A turn keeps the words that were said in it. The earlier text leaves recall: it is marked as
+        superseded, ``as_of`` finds it for the time before, and it is forgotten with the entry. The same words
+        elsewhere stay as they are, and so does a fact whose value somebody took from them.
+
+        Args:
+            id: an entry that was said, or remembered; not one that was made of others, such as a dossier.
+            text: the text that stands from now on.
+            expected: the text that it is thought to have; ``None`` for any.
+
+        Raises ``NotFound``, ``Forgotten`` also for a text that was forgotten, ``InvalidInput``, ``InvalidText``, and
+        ``Conflict`` if the entry does not say ``expected`` or is changed meanwhile.
+        """
+        from tidal_plugins.ingestion.correct import correct
+
+        if expected is not None and not isinstance(expected, str):
+            raise InvalidInput(f"expected is a text or None, got {type(expected).__name__}")
+        services = self._services
+        entry = services.entry(self._scope, id)
+        return correct(services.writer, self._scope, entry, text, services.now(), expected=expected)
+
     alist = in_thread(list)
+    acorrect = in_thread(correct)
     agrowth = in_thread(growth)
     apin = in_thread(pin)
     aunpin = in_thread(unpin)

@@ -61,6 +61,7 @@ class Episodes:
         since: datetime | None = None,
         until: datetime | None = None,
         tool: str | None = None,
+        turn: int | None = None,
         limit: int | None = None,
         after: int = 0,
         newest_first: bool = False,
@@ -72,6 +73,7 @@ class Episodes:
             since: only those at or after this time.
             until: only those before this time.
             tool: only those in which a tool of this name ran.
+            turn: only those at this place in their thread: with 1, the first turn of each thread.
             limit: at most this many.
             after: how many of the first to pass over.
             newest_first: whether the newest come first.
@@ -83,6 +85,7 @@ class Episodes:
             threads=None if thread is None else {str(label(thread, "thread"))},
             since=None if since is None else aware(since, "since"),
             until=None if until is None else aware(until, "until"),
+            positions=None if turn is None else {check_int(turn, "turn", 0)},
             tags=None if tool is None else {f"{TOOL_TAG}{label(tool, 'tool')}"},
         )
         most = None if limit is None else checked_limit(limit)

@@ -142,9 +142,20 @@ class Sessions:
         return self._ledger.snapshot(id, self._services.now())
 
     @question
-    def audit(self, id: int) -> builtins.list[AuditEntry]:
-        """List the decisions on a session's signals, open or closed. Raises ``NotFound``."""
-        return self._ledger.audit(id)
+    def audit(
+        self, id: int, *, limit: int | None = None, after: int = 0, newest_first: bool = False
+    ) -> builtins.list[AuditEntry]:
+        """List the decisions on a session's signals, open or closed, in the order in which they were made.
+
+        Args:
+            id: the number of the session.
+            limit: at most this many.
+            after: how many of the first to pass over.
+            newest_first: whether the last come first.
+
+        Raises ``NotFound`` and ``InvalidInput``.
+        """
+        return self._ledger.audit(id, *check_page(limit, after), newest_first=check_flag(newest_first, "newest_first"))
 
     aopen = in_thread(open)
     aresume = in_thread(resume)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.facts.versions import forget_facts
+from tidal_plugins.ingestion.corrections import wordings
 from tidal_plugins.ingestion.damaged import damaged_entries, ids_of
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
@@ -50,7 +51,8 @@ def forget(
     too, and blanks what tools were given and returned with them. ``dry_run`` does it all, rolls it back, and says what
     would go.
     """
-    texts = texts_of(writer.storage, scope, ids) if everywhere else None
+    said = {*ids, *wordings(writer.storage, scope, ids)} if everywhere else set()
+    texts = texts_of(writer.storage, scope, said) if everywhere else None
     receipt = _forgotten(writer, scope, ids, now, source, texts, dry_run)
     return receipt if dry_run else replace(receipt, remains=scrub(writer.storage))
 
@@ -221,7 +223,7 @@ def _chosen(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Ent
     episodes = {entry.id for entry in found.values() if entry.kind == EPISODE}
     if episodes:
         found |= {entry.id: entry for entry in writer.storage.find(scope, Where(episodes=episodes))}
-    return found
+    return found | wordings(writer.storage, scope, found)
 
 
 def _blanked(to_delete: Mapping[str, Entry]) -> set[str]:

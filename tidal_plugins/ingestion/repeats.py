@@ -101,6 +101,18 @@ def promote(
         _mark_first(writer, scope, record.entry, now)
 
 
+def reword(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
+    """Note that an entry says other words than before: it repeats none, and others repeat it if it is the first.
+
+    Call it inside the transaction, after those that repeat the earlier words were promoted.
+    """
+    storage, mark = writer.storage, _mark(writer, entry)
+    storage.erase_links(scope, WhereLinks(kinds=[FIRST], targets=[entry.id]))
+    storage.erase_links(scope, WhereLinks(kinds=[REPEAT], sources=[entry.id]))
+    if not storage.links(scope, WhereLinks(kinds=[FIRST], sources=[mark])):
+        storage.put_links(scope, [_first(mark, entry, now)])
+
+
 def _mark_first(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
     writer.storage.put_links(scope, [_first(_mark(writer, entry), entry, now)])
 

@@ -10,6 +10,9 @@ from typing import Any
 REPEAT = "repeat"
 """Kind of the link from an entry that says again what another one said to that one, word for word."""
 
+WORDING = "wording"
+"""Kind of the link from an entry that was corrected to each entry that keeps an earlier wording of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

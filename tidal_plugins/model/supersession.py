@@ -6,8 +6,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.model.entry import Scope, derive_id
+
 SUPERSEDES = "supersedes"
 """Kind of the links. Their source is the later entry."""
+
+CORRECTED = "corrected"
+"""The reason for a link from an entry that was corrected to what it said before."""
+
+
+def supersession_id(scope: Scope, later: str, earlier: str) -> str:
+    """Return the id of the link between two entries, which is one however often it is found."""
+    return derive_id(scope, SUPERSEDES, later, earlier)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from tidal_plugins.storage.damage import intact, whole
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.tuning import SignalTuning
-from tidal_plugins.validation import MAX_ID, check_int
+from tidal_plugins.validation import MAX_ID, check_int, page_of
 
 SESSIONS = "sessions"
 COUNTERS = "session-counters"
@@ -126,11 +126,17 @@ class Ledger:
         lines = self.storage.read_log(self.scope, _notes(id), limit=self.settings.annotations, newest_first=True)
         return [Annotation(line.key, line.value["type"], line.value["text"], line.at) for line in reversed(lines)]
 
-    def audit(self, id: int) -> list[AuditEntry]:
-        """List the decisions of a session, the first first, as far as the audit goes back."""
+    def audit(
+        self, id: int, limit: int | None = None, after: int = 0, *, newest_first: bool = False
+    ) -> list[AuditEntry]:
+        """List the decisions of a session, the first first or the last first, as far as the audit goes back."""
         self.info(id)
-        lines = self.storage.read_log(self.scope, _audit(id), limit=self.settings.audit or None, newest_first=True)
-        return [AuditEntry(at=line.at, **line.value) for line in reversed(lines)] if self.settings.audit else []
+        if not self.settings.audit:
+            return []
+        most = self.settings.audit if limit is None or not newest_first else min(after + limit, self.settings.audit)
+        lines = self.storage.read_log(self.scope, _audit(id), limit=most, newest_first=True)
+        found = page_of(lines if newest_first else lines[::-1], limit, after)
+        return [AuditEntry(at=line.at, **line.value) for line in found]
 
     # signals
 

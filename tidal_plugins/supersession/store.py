@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.errors import NotFound
-from tidal_plugins.model.entry import Entry, Scope, derive_id
-from tidal_plugins.model.link import Link
-from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.link import WORDING, Link
+from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession, supersession_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.repeating import repeated
@@ -50,6 +50,20 @@ class SupersessionStore:
         new = [link for link in links.values() if link.id not in known and {link.source, link.target} <= ends.keys()]
         self.storage.put_links(self.scope, new)
         return len(new)
+
+    def correct(self, later: Entry, earlier: Entry, replacement: Replacement, now: datetime) -> None:
+        """Store that an entry was corrected from now on. Call it inside a transaction."""
+        link = self._link(later, earlier, replacement)
+        self.storage.put_links(self.scope, [replace(link, recorded_at=now, weight=now.timestamp(), valid_from=now)])
+
+    def withdraw(self, entry: str) -> set[str]:
+        """Remove the links that were read from the words of an entry, and return the ids of the entries that superseded
+        it. Links that were taken back stay, and those to its earlier wordings. Call it inside a transaction."""
+        wordings = {one.target for one in self.storage.links(self.scope, WhereLinks(sources=[entry], kinds=[WORDING]))}
+        links = self.storage.links(self.scope, WhereLinks(ends=[entry], kinds=[SUPERSEDES]))
+        read = [link for link in links if link.superseded_at is None and link.target not in wordings]
+        self.storage.erase_links(self.scope, WhereLinks(ids=[link.id for link in read]))
+        return {link.source for link in read if link.target == entry}
 
     def standing(
         self, ids: Collection[str] | None, limit: int | None, after: int, *, newest_first: bool
@@ -96,7 +110,7 @@ class SupersessionStore:
     def undo(self, later: str, earlier: str, now: datetime) -> Supersession:
         """Take a link back for good. Raises ``NotFound``."""
         with self.storage.transaction():
-            links = self.storage.links(self.scope, WhereLinks(ids=[self._id(later, earlier)]))
+            links = self.storage.links(self.scope, WhereLinks(ids=[supersession_id(self.scope, later, earlier)]))
             if not links:
                 raise NotFound(
                     f"{shown(later)} does not supersede {shown(earlier)}; memory.supersessions.list() lists what does"
@@ -107,7 +121,7 @@ class SupersessionStore:
 
     def _link(self, later: Entry, earlier: Entry, replacement: Replacement) -> Link:
         return Link(
-            self._id(later.id, earlier.id),
+            supersession_id(self.scope, later.id, earlier.id),
             SUPERSEDES,
             later.id,
             earlier.id,
@@ -116,9 +130,6 @@ class SupersessionStore:
             valid_from=later.occurred_at,
             metadata=asdict(replacement),
         )
-
-    def _id(self, later: str, earlier: str) -> str:
-        return derive_id(self.scope, SUPERSEDES, later, earlier)
 
 
 def _supersession(link: Link) -> Supersession:

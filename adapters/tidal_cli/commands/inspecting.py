@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 
 def inspect(
     run: Run,
-    file: Annotated[Path | None, typer.Argument(help="The file of the memory, in place of --db.")] = None,
+    file: Annotated[str | None, typer.Argument(help="The file of the memory, or its URL, in place of --db.")] = None,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 for any that is free.")] = 8766,
     token: Annotated[

@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 def init(run: Run) -> None:
     """Make a memory: an empty file. One that is there is left as it is."""
-    path = run.settings.db
+    path = run.settings.file
     new = not path.exists()
     with run.memory(make=True) as memory:
         place, entries = memory.path, memory.stats().entries
@@ -107,7 +107,7 @@ def doctor(
     versions = {name: _version(name) for name in PACKAGES}
     where = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "system": platform.platform()}
     lines = [
-        f"file      {run.settings.db} ({size(stats.file_bytes)}, log {size(stats.log_bytes)})",
+        f"file      {run.settings.place} ({size(stats.file_bytes)}, log {size(stats.log_bytes)})",
         f"embedder  {report.embedder or 'none yet'} (opened with {run.settings.embedder})",
         f"waiting   {counted(waiting, 'turn')}",
         f"versions  {', '.join(f'{name} {number}' for name, number in (versions | where).items())}",

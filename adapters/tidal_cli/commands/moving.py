@@ -55,7 +55,7 @@ def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal 
 
     All of it is loaded, or nothing. The memory must be new: name a file that is not there with --db.
     """
-    new = not run.settings.db.exists()
+    new = not run.settings.file.exists()
     try:
         with run.memory(make=True) as memory:
             lines = memory.load(path)
@@ -63,6 +63,6 @@ def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal 
     except BaseException:
         if new:  # nothing was loaded, so the file that was made for it goes
             for ending in ("", "-wal", "-shm"):
-                Path(f"{run.settings.db}{ending}").unlink(missing_ok=True)
+                Path(f"{run.settings.file}{ending}").unlink(missing_ok=True)
         raise
     run.show({"path": place, "lines": lines}, f"{place}: loaded {counted(lines, 'line')}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 from starlette.responses import Response
 
-from tidal_inspect.page import Page, View
+from tidal_inspect.page import Listed, Page, View
+from tidal_plugins import TidalError
 
 DAYS = 30
 
@@ -23,18 +25,29 @@ def health(page: Page) -> Response:
     began = perf_counter()
     stats = memory.stats()
     counted = perf_counter()
-    memory.recall(QUESTION, limit=1)
+    try:
+        memory.recall(QUESTION, limit=1)
+        fault = ""
+    except TidalError as error:
+        fault = str(error)
     asked = perf_counter()
     return page.show(
         "health.html",
         stats=stats,
+        fault=fault,
         growth=memory.entries.growth(DAYS),
-        times={"counting this": counted - began, "a recall": asked - counted},
+        times={"counting this": counted - began, **({} if fault else {"a recall": asked - counted})},
         archived=page.listed(lambda limit, after: memory.entries.archived(limit=limit, after=after), FEW),
-        runs=memory.maintenance.runs(FEW),
-        compactions=memory.maintenance.compactions(FEW),
-        erasures=memory.maintenance.erasures(FEW),
+        runs=_page(page, "runs"),
+        compactions=_page(page, "compactions"),
+        erasures=_page(page, "erasures"),
     )
+
+
+def _page(page: Page, name: str) -> Listed[Any]:
+    """Return a page of a list of what happened, which comes with the last first."""
+    read = getattr(page.memory.maintenance, name)
+    return page.listed(lambda limit, after: read(limit + after)[after:], FEW, name)
 
 
 def check(page: Page) -> Response:

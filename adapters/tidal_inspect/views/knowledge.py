@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Mapping
+from typing import Any
 
 from starlette.responses import Response
 
 from tidal_inspect.page import Page, View
-from tidal_plugins import NotFound, TidalMemory
+from tidal_inspect.views import capsule
+from tidal_inspect.views.texts import texts_of
+from tidal_plugins import NotFound
 
 FEW = 10
 """Rows of one of several lists on a page."""
-
-STANDING = timedelta(days=36_500)
-"""The age that a capsule may have that is only looked at: none is made."""
 
 
 def knowledge(page: Page) -> Response:
@@ -28,7 +27,7 @@ def knowledge(page: Page) -> Response:
         facts=page.listed(lambda limit, after: memory.facts.list(limit=limit, after=after), FEW, "facts"),
         conflicts=page.listed(lambda limit, after: memory.facts.conflicts(limit=limit, after=after), FEW, "conflicts"),
         superseded=superseded,
-        texts=_texts(memory, (id_ for one in superseded.rows for id_ in (one.earlier, one.later))),
+        texts=texts_of(memory, (id_ for one in superseded.rows for id_ in (one.earlier, one.later))),
         dossiers=page.listed(lambda limit, after: memory.dossiers.list(limit=limit, after=after), FEW, "dossiers"),
     )
 
@@ -39,45 +38,45 @@ def fact(page: Page) -> Response:
     if not history:
         raise NotFound("no such fact was ever set")
     rows = page.listed(lambda limit, after: history[::-1][after : after + limit])
-    return page.show("fact.html", key=key, history=rows, current=history[-1].until is None and key in page.memory.facts)
+    current = history[-1].until is None and key in page.memory.facts
+    return page.show("fact.html", key=key, history=rows, current=current, newest=history[-1].value)
 
 
 def dossier(page: Page) -> Response:
     """Show a dossier as it stands, with its sources."""
     found = page.memory.dossiers[page.text("topic")]
-    return page.show("dossier.html", dossier=found, texts=_texts(page.memory, found.sources))
-
-
-def capsule(page: Page) -> Response:
-    """Show the capsule as it stands, to be edited if writes are allowed."""
-    return page.show("capsule.html", text=str(page.memory.capsule.read(max_age=STANDING)))
+    rows = page.listed(lambda limit, after: found.findings[after : after + limit])
+    texts = texts_of(page.memory, (id_ for one in rows.rows for id_ in one.sources))
+    return page.show("dossier.html", dossier=found, findings=rows, texts=texts)
 
 
 def sessions(page: Page) -> Response:
     """Show sessions, those opened last first, with the policies and the signals of the scope."""
     memory = page.memory
     rows = page.listed(lambda limit, after: memory.sessions.list(limit=limit, after=after, newest_first=True))
-    policies = {name: memory.sessions.policies[name] for name in memory.sessions.policies}
-    return page.show("sessions.html", sessions=rows, policies=policies, counts=memory.signals.tally().counts)
+    names = list(memory.sessions.policies)
+    named = page.listed(lambda limit, after: names[after : after + limit], FEW, "policies")
+    policies = [(name, memory.sessions.policies[name]) for name in named.rows]
+    tally = memory.signals.tally()
+    shown: dict[str, Any] = {"sessions": rows, "named": named, "policies": policies, "counts": tally.counts}
+    return page.show("sessions.html", **shown, **_scores(page, tally.scores))
 
 
 def session(page: Page) -> Response:
-    """Show what a session holds, and every decision on it, the newest first."""
+    """Show what a session is, its signals and notes, and every decision on it, the newest first."""
     memory, id_ = page.memory, page.number("id", 0, 0)
-    audit = memory.sessions.audit(id_)[::-1]
-    rows = page.listed(lambda limit, after: audit[after : after + limit])
-    return page.show("session.html", held=memory.sessions.snapshot(id_), audit=rows)
+    rows = page.listed(lambda n, after: memory.sessions.audit(id_, limit=n, after=after, newest_first=True))
+    held = memory.sessions.snapshot(id_)
+    notes = page.listed(lambda limit, after: held.annotations[::-1][after : after + limit], FEW, "notes")
+    return page.show("session.html", held=held, audit=rows, notes=notes, **_scores(page, held.scores))
 
 
-def _texts(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
-    """Return the texts of entries by id; nothing of one that is gone."""
-    found = dict[str, str]()
-    for id_ in dict.fromkeys(ids):
-        try:
-            found[id_] = memory.get(id_).text
-        except NotFound:
-            continue
-    return found
+def _scores(page: Page, scores: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Return a page of signals, the strongest first, with the texts of what they are on."""
+    found = [(type_, id_, score) for type_, by_entry in scores.items() for id_, score in by_entry.items()]
+    found.sort(key=lambda one: -abs(one[2]))
+    rows = page.listed(lambda limit, after: found[after : after + limit], FEW, "signals")
+    return {"scores": rows, "texts": texts_of(page.memory, (id_ for _, id_, _ in rows.rows))}
 
 
 VIEW = View(
@@ -87,7 +86,7 @@ VIEW = View(
         "/knowledge": knowledge,
         "/fact": fact,
         "/dossier": dossier,
-        "/capsule": capsule,
+        "/capsule": capsule.capsule,
         "/sessions": sessions,
         "/session/{id}": session,
     },

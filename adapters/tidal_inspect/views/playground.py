@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +13,9 @@ from starlette.responses import Response
 
 from tidal_inspect import plots
 from tidal_inspect.page import Page, View
-from tidal_plugins import Affect, Dropped, Entry, Explanation, Hit, NotFound, Recall, TidalMemory, Whisper
+from tidal_plugins import Affect, Dropped, Entry, Explanation, Hit, InvalidInput, NotFound, Recall, TidalMemory, Whisper
+from tidal_plugins.english.secrets import masked
+from tidal_plugins.shown import shown
 
 PROFILES = ("as set", "balanced", "tidal", "attention")
 MOODS: Mapping[str, Affect | None] = {
@@ -39,32 +43,57 @@ COLOURS = {"meaning": 0, "words": 1, "thread": 2, "neighbours": 3, "speaker": 4,
 STAGES = "shortlist checksum federation hop threshold supersession diversity association rerank trim whisper".split()
 
 
+LISTS = ("kinds", "threads", "speakers", "sources", "tags", "exclude")
+"""Settings of a recall that are several texts, with commas between them."""
+
+
 @dataclass(frozen=True)
 class Asked:
-    """The settings of one side."""
+    """The settings of one side. ``recall`` has those that recall takes and a whisper does not."""
 
     profile: str
     mood: str
     as_of: datetime | None
-    hops: int
-    associative: bool
+    session: int | None
+    recall: Mapping[str, Any]
 
     @classmethod
     def of(cls, page: Page, side: str) -> Asked:
         """Return the settings in the fields of one side."""
+        several = {
+            name: [one.strip() for one in page.text(f"{side}_{name}").split(",") if one.strip()] for name in LISTS
+        }
+        recall: dict[str, Any] = {
+            "limit": page.number(f"{side}_limit", CURVE, 1, 200),
+            "window": page.number(f"{side}_window", 0, 0, 10),
+            "hops": page.number(f"{side}_hops", 1, 1, 4),
+            "associative": bool(page.text(f"{side}_associative")),
+            "include_archived": bool(page.text(f"{side}_include_archived")),
+            **{name: page.time(f"{side}_{name}") for name in ("since", "until")},
+            **{name: texts for name, texts in several.items() if texts},
+        }
+        if pairs := page.text(f"{side}_metadata"):
+            recall["metadata"] = _object(f"{side}_metadata", pairs)
         return cls(
             page.choice(f"{side}_profile", PROFILES),
             page.choice(f"{side}_mood", list(MOODS)),
             page.time(f"{side}_as_of"),
-            page.number(f"{side}_hops", 1, 1, 4),
-            bool(page.text(f"{side}_associative")),
+            page.number(f"{side}_session", 0, 0) or None,
+            recall,
         )
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Return what whisper and recall take."""
         chosen = None if self.profile == PROFILES[0] else self.profile
-        return {"profile": chosen, "affect": MOODS[self.mood], "as_of": self.as_of}
+        return {"profile": chosen, "affect": MOODS[self.mood], "as_of": self.as_of, "session": self.session}
+
+
+def _object(name: str, text: str) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(text), dict):
+            return found
+    raise InvalidInput(f'{name} is a JSON object such as {{"mail": "a17"}}, got {shown(text)}')
 
 
 @dataclass(frozen=True)
@@ -112,6 +141,7 @@ def playground(page: Page) -> Response:
         compared=compared,
         asked=asked,
         profiles=PROFILES,
+        lists=LISTS,
         moods=list(MOODS),
         sides=sides,
         bar=lambda parts: plots.stacked(parts, room, COLOURS),
@@ -122,9 +152,9 @@ def playground(page: Page) -> Response:
 
 def _side(memory: TidalMemory, turn: str, name: str, asked: Asked) -> Side:
     whisper = memory.whisper(turn, **asked.arguments)
-    found = memory.recall(turn, limit=CURVE, hops=asked.hops, associative=asked.associative, **asked.arguments)
-    shown = set(whisper.ids)
-    hits = [Reasons(hit, _parts(hit.why), _after(hit), hit.id in shown) for hit in found[:BARS]]
+    found = memory.recall(turn, **asked.recall, **asked.arguments)
+    ids = set(whisper.ids)
+    hits = [Reasons(hit, _parts(hit.why), _after(hit), hit.id in ids) for hit in found[:BARS]]
     return Side(name, asked, whisper, found, hits, _fallen(memory, whisper.recall))
 
 
@@ -169,7 +199,8 @@ def _fallen(
 def _entry(memory: TidalMemory, item: Dropped) -> Entry | None:
     """Return the entry of a candidate; ``None`` for one of a peer, or one that is damaged."""
     try:
-        return memory.get(item.id)
+        found = memory.get(item.id)
+        return replace(found, text=masked(found.text))
     except NotFound:
         return None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -21,6 +22,9 @@ NOTES = 200
 
 MESSAGES, TAUGHT, LINKED = 40, 25, 5
 """Messages on a page of a turn, things of one sort that it taught, and associations of one of its texts."""
+
+SLOTS = 4
+"""Parts of the width of the moods that have a date and an emotion."""
 
 COUNTS = ("forgotten", "learned", "settled", "pruned", "facts", "seeds")
 
@@ -57,6 +61,18 @@ class Moods:
         return plots.curve(values, -1.0, 1.0)
 
     @property
+    def slots(self) -> list[tuple[float, datetime, str]]:
+        """Return the parts of the width: the place of each, the time it begins with, and its strongest emotion."""
+        several = list(zip(self.turns, self._moods, strict=True))
+        size = -(-len(several) // SLOTS)
+        parts = [several[start : start + size] for start in range(0, len(several), size)]
+        strongest = [max((mood for _, mood in part), key=lambda mood: mood.intensity) for part in parts]
+        return [
+            (place * plots.WIDTH / len(parts), part[0][0].at, felt.in_words(1))
+            for place, (part, felt) in enumerate(zip(parts, strongest, strict=True))
+        ]
+
+    @property
     def lines(self) -> list[tuple[float, Mark]]:
         """Return each mark with its place between the turns."""
         step = plots.WIDTH / max(1, len(self.turns) - 1)
@@ -87,11 +103,12 @@ class Taught:
 
 def timeline(page: Page) -> Response:
     """Show a page of turns, newest first, in stretches of one thread."""
-    memory, wanted = page.memory, {name: page.text(name) or None for name in ("thread", "tool")}
+    memory: Any = page.memory
+    wanted = {name: page.text(name) or None for name in ("thread", "tool")}
     times = {name: page.time(name) for name in ("since", "until")}
 
     def read(limit: int, after: int) -> list[Episode]:
-        return memory.episodes.list(limit=limit, after=after, newest_first=True, **wanted, **times)  # type: ignore[arg-type]
+        return list(memory.episodes.list(limit=limit, after=after, newest_first=True, **wanted, **times))
 
     listed = page.listed(read)
     turns = [Turn(one.occurred_at, one, _mood(memory, one)) for one in listed.rows]
@@ -101,6 +118,12 @@ def timeline(page: Page) -> Response:
     moods = Moods(turns[::-1], marks) if any(turn.mood for turn in turns) else None
     shown: dict[str, Any] = {**wanted, **times, "listed": listed, "stretches": stretches, "moods": moods}
     return page.show("timeline.html", plots=plots, **shown)
+
+
+def threads(page: Page) -> Response:
+    """Show the threads by their first turns, those begun last first."""
+    listed = page.listed(lambda n, after: page.memory.episodes.list(turn=1, limit=n, after=after, newest_first=True))
+    return page.show("threads.html", listed=listed)
 
 
 def turn(page: Page) -> Response:
@@ -126,13 +149,15 @@ def _thread() -> Any:
 
 
 def _mood(memory: TidalMemory, episode: Episode) -> Affect | None:
-    """Return the mood after a turn, which its last text has."""
-    for id_ in reversed(episode.entries):
-        try:
-            return memory.get(id_).affect
-        except NotFound:  # forgotten, or damaged
-            continue
-    return None
+    """Return the mood after a turn, which its last text has, with the emotions of its first and its last text."""
+    found = list[Affect]()
+    for id_ in dict.fromkeys((*episode.entries[:1], *episode.entries[-2:])):
+        with suppress(NotFound):  # forgotten, or damaged
+            found += [one] if (one := memory.get(id_).affect) else []
+    if not found:
+        return None
+    emotions = {name: max((one.emotions or {}).get(name, 0.0) for one in found) for name in found[-1].emotions or ()}
+    return replace(found[-1], emotions=emotions or found[0].emotions)
 
 
 def _marks(memory: TidalMemory, thread: str | None) -> Iterator[Mark]:
@@ -188,4 +213,4 @@ def _links(memory: TidalMemory, ids: Sequence[str]) -> Iterator[tuple[str, float
                     continue
 
 
-VIEW = View("/timeline", "Timeline", {"/timeline": timeline, "/episode/{id}": turn})
+VIEW = View("/timeline", "Timeline", {"/timeline": timeline, "/threads": threads, "/episode/{id}": turn})

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,12 +26,16 @@ sys.stdin.read()
 """
 
 
+def name_of(url: str) -> str:
+    return urlsplit(url).path.lstrip("/")
+
+
 def test_each_database_is_new_and_a_template_is_copied(postgres: Databases) -> None:
     def prepare(url: str) -> None:
-        postgres.execute("CREATE TABLE prepared (x int)", database=url.rpartition("/")[2].partition("?")[0])
+        postgres.execute("CREATE TABLE prepared (x int)", database=name_of(url))
 
     urls = [postgres.new(prepare), postgres.new(prepare), postgres.new()]
-    names = [url.rpartition("/")[2].partition("?")[0] for url in urls]
+    names = [name_of(url) for url in urls]
     assert len(set(names)) == 3
     postgres.execute("INSERT INTO prepared VALUES (1)", database=names[0])
     assert postgres.execute("SELECT * FROM prepared", database=names[1]) == []

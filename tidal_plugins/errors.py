@@ -202,7 +202,11 @@ class FileReplaced(StorageError):
 
 
 class Busy(StorageError):
-    """Other processes or threads held the write lock longer than the busy timeout."""
+    """Other processes or threads held the write lock longer than the busy timeout, or the server ended a transaction
+    in favour of another one, and did so again when the library repeated it. Nothing of it was written."""
+
+    overruled = False
+    """Whether the server ended the transaction, such as for a deadlock: the same one may succeed at once."""
 
 
 class Conflict(StorageError):

@@ -24,6 +24,9 @@ MAX_DEPTH = 32
 MAX_LABEL = 1_000
 """Characters of a name, an id, a tag, a source: more than a long path has. A file name has 255 at most."""
 
+MAX_LABEL_BYTES = 1_800
+"""Bytes of such a name in UTF-8: an index of PostgreSQL has values of 2,704 bytes at most."""
+
 MAX_TAGS = 100
 """Tags of one note, and fields that one item of a store names. The tool by which models save a note admits 20."""
 
@@ -208,7 +211,7 @@ def check_progress(progress: Callable[[int, int | None], None] | None) -> None:
 
 def label(value: str | None, name: str) -> str | None:
     """Return a short name as it is (``None`` stays), or raise ``InvalidInput``."""
-    return None if value is None else clean(value, max_chars=MAX_LABEL, name=name)
+    return None if value is None else _short(value, name)
 
 
 def labels(values: Iterable[str], name: str, most: int | None = None) -> tuple[str, ...]:
@@ -217,7 +220,19 @@ def labels(values: Iterable[str], name: str, most: int | None = None) -> tuple[s
     given = items(values if most is None else _first(values, name, most + 1), name)
     if most is not None and len(given) > most:
         raise InvalidInput(f"{name} are {most:,} at most, and there are more: give fewer")
-    return tuple(clean(value, max_chars=MAX_LABEL, name=f"each of {name}") for value in given)
+    return tuple(_short(value, f"each of {name}") for value in given)
+
+
+def is_short(text: str) -> bool:
+    """Return whether a text is short enough for a name, an id or a key of anything."""
+    return len(text) <= MAX_LABEL and (text.isascii() or len(text.encode(errors="replace")) <= MAX_LABEL_BYTES)
+
+
+def _short(value: str, name: str) -> str:
+    text = clean(value, max_chars=MAX_LABEL, name=name)
+    if not is_short(text):
+        raise InvalidText(f"{name} has more than {MAX_LABEL_BYTES:,} bytes in UTF-8: shorten it")
+    return text
 
 
 def _first(values: Iterable[T], name: str, count: int) -> Iterable[T]:

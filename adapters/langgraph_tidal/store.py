@@ -35,7 +35,7 @@ from tidal_plugins.model.trust import TRUST
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory
-from tidal_plugins.validation import MAX_LABEL, MAX_TAGS, check_int, labels, mapping
+from tidal_plugins.validation import MAX_LABEL, MAX_LABEL_BYTES, MAX_TAGS, check_int, is_short, labels, mapping
 
 MAX_ITEMS = 2**31 - 1
 """Items that one search may return or pass over: all that there can be."""
@@ -217,8 +217,9 @@ def _check(op: Op) -> None:
         check(filter_of(op))
     if isinstance(op, PutOp) and op.index is not None and op.index is not False:
         labels(op.index, "the fields of index", MAX_TAGS)  # of one text the letters would be paths
-    if isinstance(op, GetOp | PutOp) and (not isinstance(op.key, str) or len(op.key) > MAX_LABEL):
-        raise InvalidInput(f"a key is a text of at most {MAX_LABEL:,} characters, got {shown(op.key)}")
+    if isinstance(op, GetOp | PutOp) and (not isinstance(op.key, str) or not is_short(op.key)):
+        most = f"{MAX_LABEL:,} characters and {MAX_LABEL_BYTES:,} bytes"
+        raise InvalidInput(f"a key is a text of at most {most}, got {shown(op.key)}")
     if isinstance(op, PutOp) and any("\ud800" <= character <= "\udfff" for character in op.key):
         raise InvalidInput(f"a key must be valid Unicode, got {shown(op.key)}")
 

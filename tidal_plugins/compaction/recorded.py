@@ -22,12 +22,12 @@ from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_a
 from tidal_plugins.model.fence import FRAMED, Frames
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
-from tidal_plugins.validation import mapping, storable
+from tidal_plugins.validation import is_short, mapping, storable
 
 MAX_CHARS = 100_000_000
 """Characters of a message that a compaction records: one that may not be stored could never leave the context."""
 
-MAX_NAME, MAX_LABEL = 200, 1_000
+MAX_NAME = 200
 """Characters of a tool's name, and of an id, that the store takes."""
 
 
@@ -186,7 +186,7 @@ def _label(value: str | None) -> str | None:
     if value is None or not value.strip():
         return None
     text = storable(value)
-    return text if len(text) <= MAX_LABEL else f"{text[:200]}#{blake2b(text.encode(), digest_size=12).hexdigest()}"
+    return text if is_short(text) else f"{text[:200]}#{blake2b(text.encode(), digest_size=12).hexdigest()}"
 
 
 def _distinct(said: Sequence[Message]) -> tuple[Message, ...]:

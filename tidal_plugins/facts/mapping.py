@@ -36,10 +36,11 @@ from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
-from tidal_plugins.validation import check_depth, check_page, page_of
+from tidal_plugins.validation import check_depth, check_page, label, page_of
 
 FACT_CHANNEL = "facts"
 MAX_KEY = 200
@@ -142,6 +143,7 @@ class Facts(MutableMapping[str, Any]):
         """
         return self._set(key, value, source, at)
 
+    @repeated
     def end(self, key: str) -> None:
         """End a fact now, as ``del`` does. Keeps its history and closes its open conflicts. Raises ``NotFound``."""
         folded = _folded(key)
@@ -243,6 +245,7 @@ class Facts(MutableMapping[str, Any]):
 
     # documents
 
+    @repeated
     def _set(
         self,
         key: str,
@@ -260,7 +263,7 @@ class Facts(MutableMapping[str, Any]):
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
             raise InvalidInput(f"a fact's source must be a text or None, got {shown(source)}")
-        source = self._redact(source, "")
+        source = self._redact(label(source, "a fact's source"), "")
         if at is not None and aware(at, "at") > now:
             raise InvalidInput(f"a fact holds at the latest since now, not since {shown(at)}")
         [record] = self._writer.records([self._entry(folded, key.strip(), value, source, now, claim)])

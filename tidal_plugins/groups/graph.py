@@ -17,6 +17,7 @@ from tidal_plugins.protocols import GraphSink, TurnReader, check_protocol
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import MAX_LABEL, check_flag, clean
 
 
@@ -52,6 +53,7 @@ class Graph(KnowledgeGraph):
         services.model_reading.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
         services.writer.later.resume(self._scope)
 
+    @repeated
     def relate(
         self,
         subject: str,

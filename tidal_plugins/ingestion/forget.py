@@ -30,6 +30,7 @@ from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
 from tidal_plugins.storage.damage import noticed
+from tidal_plugins.storage.repeating import repeated
 
 
 def forget(
@@ -52,6 +53,25 @@ def forget(
     """
     said = {*ids, *wordings(writer.storage, scope, ids)} if everywhere else set()
     texts = texts_of(writer.storage, scope, said) if everywhere else None
+    receipt = _forgotten(writer, scope, ids, now, source, texts, dry_run)
+    return receipt if dry_run else replace(receipt, remains=scrub(writer.storage))
+
+
+class _OnlyLooked(Exception):
+    """Rolls back what a dry run did."""
+
+
+@repeated
+def _forgotten(
+    writer: Writer,
+    scope: Scope,
+    ids: Collection[str],
+    now: datetime,
+    source: str | None,
+    texts: Texts | None,
+    dry_run: bool,
+) -> Receipt:
+    """Remove what is to be forgotten in one transaction, and return the receipt."""
     while True:
         plan = _planned(writer, scope, ids, texts)
         try:
@@ -64,11 +84,7 @@ def forget(
                 note_erasure(writer.storage, scope, receipt, now)
         except _OnlyLooked:
             return replace(receipt, dry_run=True)
-        return replace(receipt, remains=scrub(writer.storage))
-
-
-class _OnlyLooked(Exception):
-    """Rolls back what a dry run did."""
+        return receipt
 
 
 def _erased(
@@ -111,19 +127,28 @@ def named(storage: Storage, scope: Scope, ids: Collection[str], source: str | No
 
 def erase_scope(writer: Writer, scope: Scope, now: datetime, *, below: bool) -> Receipt:
     """Remove everything that a scope has, and with ``below`` the scopes that begin with it, and return a receipt."""
+    with writer.later.recording(scope):
+        receipt = _emptied(writer, scope, now, below)
+    return replace(receipt, remains=scrub(writer.storage))
+
+
+@repeated
+def _emptied(writer: Writer, scope: Scope, now: datetime, below: bool) -> Receipt:
+    """Remove what scopes have in one transaction, and return the receipt."""
     shelves = Counter[str]()
-    with writer.later.recording(scope), writer.storage.transaction():
-        more = writer.storage.scopes(scope, Where()) if below else []
-        for one in {scope, *more}:
+    with writer.storage.transaction():
+        scopes = sorted({scope, *(writer.storage.scopes(scope, Where()) if below else ())})
+        for one in scopes:  # all are locked, in this order, before anything of the whole store is
             for (kind, _), volume in writer.storage.statistics(one).volumes.items():
                 shelves[kind] += volume.entries
+        for one in scopes:
             writer.storage.erase(one, None)
             writer.later.drop(one)
         mark_unscrubbed(writer.storage)
         shelves = +shelves
         receipt = Receipt(shelves.total(), dict(shelves))
         note_erasure(writer.storage, scope, receipt, now)
-    return replace(receipt, remains=scrub(writer.storage))
+    return receipt
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ opening resumes all of them, whichever scope it opens.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Protocol
 
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.model.clock import to_micros
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.storage.base import STORE, Storage
 from tidal_plugins.storage.shorthands import read_document, write_document
 
@@ -106,16 +105,16 @@ class Later:
 
     def waiting(self) -> list[Scope]:
         """List the scopes that have queued work."""
-        return [tuple(json.loads(document.key)) for document in self.storage.documents(STORE, WAITING)]
+        return [tuple(document.value["scope"]) for document in self.storage.documents(STORE, WAITING)]
 
     def note(self, scope: Scope, now: datetime) -> None:
         """Write down that a scope has work. Call it inside the transaction that queues the work."""
         if read_document(self.storage, STORE, WAITING, _key(scope)) is None:
-            write_document(self.storage, STORE, WAITING, _key(scope), {"since": to_micros(now)})
+            write_document(self.storage, STORE, WAITING, _key(scope), {"scope": list(scope), "since": to_micros(now)})
 
     def _is_done(self, scope: Scope) -> bool:
         return all(step.is_done(scope) for step in self.steps)
 
 
 def _key(scope: Scope) -> str:
-    return json.dumps(scope)
+    return derive_id(scope)  # a scope may be longer than a key

@@ -26,6 +26,7 @@ from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.model.imported import Imported
 from tidal_plugins.model.trust import TRUST, Channel
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import check_progress
 
 
@@ -90,6 +91,7 @@ def _stored(
             yield _batch(Writing(writer, scope, now), affect, batch)
 
 
+@repeated
 def _batch(writing: Writing, affect: AffectLoop, exchanges: Sequence[Exchange]) -> list[TurnPlan]:
     writer, scope = writing.writer, writing.scope
     ids = [writer.episode_id(scope, exchange.thread, str(exchange.key)) for exchange in exchanges]

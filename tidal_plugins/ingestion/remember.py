@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.trust import TRUST, check_channel
 from tidal_plugins.shown import shown
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import MAX_TAGS, check_number, check_progress, clean, label, labels, mapping
 
 
@@ -38,18 +39,25 @@ def remember(
     stored: dict[str, Entry] = {}
     done = 0
     for chunk in batches(entries, lambda entry: len(entry.text), writer.settings.ingestion):
-        batch = {entry.id: entry for entry in chunk if entry.id not in stored}
-        known = writer.storage.get(scope, list(batch))
-        plans = [Plan([entry]) for id_, entry in batch.items() if id_ not in known]
-        prepare_notes(writing, plans)
-        with writer.storage.transaction():
-            _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
-            store_notes(writing, plans)
-        stored |= {entry.id: entry for plan in plans for entry in plan.entries} | known
+        stored |= _batch(writing, chunk, stored)
         done += len(chunk)
         if progress:
             progress(done, len(entries))
     return [stored[entry.id] for entry in entries]
+
+
+@repeated
+def _batch(writing: Writing, chunk: Sequence[Entry], stored: Collection[str]) -> dict[str, Entry]:
+    """Store some entries in one transaction, but for those that are, and return them by id as they stand."""
+    writer, scope = writing.writer, writing.scope
+    batch = {entry.id: entry for entry in chunk if entry.id not in stored}
+    known = writer.storage.get(scope, list(batch))
+    plans = [Plan([entry]) for id_, entry in batch.items() if id_ not in known]
+    prepare_notes(writing, plans)
+    with writer.storage.transaction():
+        _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
+        store_notes(writing, plans)
+    return {entry.id: entry for plan in plans for entry in plan.entries} | known
 
 
 def _refuse_forgotten(writer: Writer, scope: Scope, entries: Sequence[Entry]) -> None:

@@ -6,6 +6,7 @@ import logging
 
 from tidal_plugins.errors import StorageError
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 
 logger = logging.getLogger(__name__)
@@ -30,9 +31,9 @@ def scrub(storage: Storage) -> tuple[str, ...]:
     if not read_meta(storage, UNSCRUBBED):
         return ()
     try:
-        done = storage.scrub()
+        done = repeated(storage.scrub)()
     except StorageError as error:
-        why = f"forgotten bytes are still in the file, and go when it is next opened: {error}"
+        why = f"forgotten bytes are still in the store; opening it or forgetting tries again to remove them: {error}"
     else:
         if done:
             write_meta(storage, UNSCRUBBED, False)

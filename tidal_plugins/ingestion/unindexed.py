@@ -16,6 +16,7 @@ from tidal_plugins.errors import BadEmbedding
 from tidal_plugins.ingestion.writer import batches
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import Document, Passage, Record
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import write_document
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Unindexed:
         self.drop(scope, [entry.id for entry in entries])
         return set()
 
+    @repeated
     def _index(self, scope: Scope, queued: Sequence[Document], *, last: bool = False) -> None:
         """Embed entries, and store their passages unless they changed meanwhile. After the last ones of a scope, look
         whether it has any other work."""

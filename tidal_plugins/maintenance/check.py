@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import EPISODE, KINDS, Scope
 from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
 from tidal_plugins.storage.checks import Checks
 from tidal_plugins.storage.damage import noticed
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import passage_vectors, write_meta
 
 _LOST_LOG = Fault(
@@ -58,6 +59,7 @@ def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> 
     )
 
 
+@repeated
 def _rebuilt(storage: Checks) -> bool:
     """Rebuild what an engine can rebuild. Return whether its pages are whole enough; else nothing is changed."""
     try:
@@ -93,6 +95,7 @@ def _of_meaning(writer: Writer) -> list[Fault]:
     return faults
 
 
+@repeated
 def _rewrite_meta(writer: Writer) -> None:
     """Write the values about the whole store anew, so that each has an intact copy again."""
     storage = writer.storage

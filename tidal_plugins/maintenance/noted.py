@@ -7,6 +7,7 @@ from dataclasses import asdict
 from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.storage.repeating import repeated
 
 DONE = "maintenance"
 """Log of the runs that did anything."""
@@ -17,6 +18,7 @@ KEPT = 1_000
 _KEY = "run"
 
 
+@repeated
 def note_run(storage: Storage, scope: Scope, report: Consolidation) -> None:
     """Note a run, unless it did nothing."""
     done = MaintenanceRun(

@@ -14,6 +14,7 @@ from uuid import uuid4
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.workers import begin_work, end_work, has_ended, worker_name
 
@@ -52,6 +53,7 @@ class Run:
     _changed: bool = False
     """Whether the run has noted a change, or goes on with one that may have."""
 
+    @repeated
     def resume(self) -> None:
         """Go on with a run that was cut off. Raises ``UnderWay`` where one is not."""
         begin_work(self.owner)
@@ -84,6 +86,7 @@ class Run:
             self._changed = True
         self.storage.append_log(self.scope, RUNS, [Line(str(self.id), self.now, before)])
 
+    @repeated
     def close(self) -> str | None:
         """End the run, and return its id if it has changed anything."""
         if self.number is not None:

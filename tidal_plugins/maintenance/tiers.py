@@ -11,6 +11,7 @@ from tidal_plugins.ingestion.writer import DECAYING, Writer, fading, reinforced,
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import set_tiers
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def list_archived(storage: Storage, scope: Scope, now: datetime, limit: int, aft
     return [found[id_] for id_ in ids if id_ in found]
 
 
+@repeated
 def restore(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> int:
     """Bring an entry back into recall, or an episode with all its entries, and return how many came back.
 
@@ -89,6 +91,7 @@ def restore(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> int:
     return len(tiers)
 
 
+@repeated
 def pin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
     """Let an entry fade no more, or an episode's entries, and bring them back into recall."""
     storage = writer.storage
@@ -96,6 +99,7 @@ def pin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
         set_tiers(storage, scope, {one.id: unfading(now) for one in _with_parts(storage, scope, entry)})
 
 
+@repeated
 def unpin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
     """Let an entry that was said fade from now on as any other, or an episode's entries. Other kinds never fade."""
     storage, settings = writer.storage, writer.settings

@@ -58,7 +58,8 @@ class Storage(Entries, Search, Links, Log, Documents, Protocol):
     def scrub(self) -> bool:
         """Overwrite what erased entries left behind in files and indexes. Return ``False`` when a reader kept some.
 
-        It may rewrite the whole store: call it once after many erasures, outside transactions.
+        It may rewrite the whole store: call it once after many erasures, outside transactions. Raises ``StorageError``
+        if it cannot be done.
         """
 
     @abstractmethod

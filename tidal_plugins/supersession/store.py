@@ -12,6 +12,7 @@ from tidal_plugins.model.link import WORDING, Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession, supersession_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import page_of
 
 MAX_CHAIN = 32
@@ -105,6 +106,7 @@ class SupersessionStore:
         links = self.storage.links(self.scope, WhereLinks(ids={step.link for step in steps}))
         return [_supersession(link) for link in links if link.superseded_at is None]
 
+    @repeated
     def undo(self, later: str, earlier: str, now: datetime) -> Supersession:
         """Take a link back for good. Raises ``NotFound``."""
         with self.storage.transaction():

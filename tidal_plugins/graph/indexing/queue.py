@@ -19,6 +19,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Pending
 from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.storage.claims import Claims
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.tuning import GraphTuning
 
 QUEUE = "extraction"
@@ -147,6 +148,7 @@ class ExtractionQueue:
             self.storage.trim_log(self.scope, self.log, keys=[ticket.pending.episode])
         return stood
 
+    @repeated
     def put_back(self, ticket: Ticket, error: str, now: datetime) -> None:
         """Store the error of an episode that could not be read, and when to try again."""
         attempts = ticket.pending.attempts + 1

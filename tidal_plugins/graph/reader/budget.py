@@ -12,6 +12,7 @@ from tidal_plugins.model.reader import ReaderUsage
 from tidal_plugins.settings import ReaderSettings
 from tidal_plugins.storage.base import STORE, Storage
 from tidal_plugins.storage.measures import count_keys
+from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 
 READER_QUEUE = "reading-by-model"
@@ -37,6 +38,7 @@ class Budget:
     settings: ReaderSettings
     zone: ZoneInfo
 
+    @repeated
     def take_call(self, now: datetime) -> None:
         """Count a call before it is made, so that several processes keep to one budget. Raises ``Spent``."""
         with self.storage.transaction():
@@ -46,6 +48,7 @@ class Budget:
             self._write_today(now, calls + 1, tokens)
             self.add(calls=1)
 
+    @repeated
     def give_back_call(self, now: datetime) -> None:
         """Take back a call that was counted and not made."""
         with self.storage.transaction():
@@ -53,6 +56,7 @@ class Budget:
             self._write_today(now, max(0, calls - 1), tokens)
             self.add(calls=-1)
 
+    @repeated
     def add_tokens(self, tokens_in: int, tokens_out: int, now: datetime) -> None:
         """Count the tokens of a call after it was made."""
         with self.storage.transaction():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -12,8 +12,13 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.checks import Checks, Examined
 from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
 from tidal_plugins.storage.damage import UNKNOWN
+from tidal_plugins.storage.documents import META
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase
-from tidal_plugins.storage.postgres.saving import piece_checksum
+from tidal_plugins.storage.postgres.conditions import facets_of
+from tidal_plugins.storage.postgres.documents import COPIES
+from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.saving import Saved
+from tidal_plugins.storage.postgres.schema import GONE_SUM
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
 from tidal_plugins.storage.values import from_json
 
@@ -25,14 +30,20 @@ BATCH = 2000
 _NO_SCOPE = (UNKNOWN, UNKNOWN)
 _BROKEN = "its checksum fails"
 _DOCUMENT = "collection, key, value, version, checksum"
+_OWNERS = """
+    SELECT e.scope, e.id FROM tidal_entries e WHERE e.scope = %s AND (
+        NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key)
+        OR e.key IN (SELECT p.entry FROM tidal_passages p WHERE p.scope = e.scope AND p.key IN (%s - 1, %s + 1))
+    )
+"""  # an entry may have no other passage, and the passages of one mostly follow each other
 _PASSAGES = """
     SELECT p.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM tidal_passages p
     LEFT JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
 """
 _VECTORS = """
-    SELECT p.scope, e.id, p.start, p."end", v.passage, v.vector, v.checksum FROM tidal_vectors v
-    CROSS JOIN tidal_state t LEFT JOIN tidal_passages p ON p.scope = v.scope AND p.key = v.passage
-    LEFT JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry WHERE v.generation = t.generation
+    SELECT p.scope, e.id, p.start, p."end", p.key, v.vector, v.checksum FROM tidal_passages p
+    CROSS JOIN tidal_state t JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
+    LEFT JOIN tidal_vectors v ON v.scope = p.scope AND v.generation = t.generation AND v.passage = p.key
 """
 _UNWORDED = """
     SELECT p.scope, e.id, p.start, p."end" FROM tidal_passages p
@@ -58,6 +69,16 @@ _VOLUMES_DIFFER = f"""
     SELECT count(*) FROM ({_VOLUMES}) c FULL JOIN (SELECT * FROM tidal_volumes WHERE entries <> 0) v
     USING (scope, kind, channel) WHERE (c.entries, c.characters) IS DISTINCT FROM (v.entries, v.characters)
 """
+_SAVED = "SELECT scope, first, last, changes, centre, checksum, columns FROM tidal_columns"
+_GONE = f"SELECT scope, erasure FROM tidal_gone WHERE checksum <> {GONE_SUM}"
+_FILTERED = {
+    "entries": "SELECT scope, id, tags, metadata, tagged, facets FROM tidal_entries",
+    "links": "SELECT scope, id, '[]'::text, metadata, '{}'::text[], facets FROM tidal_links",
+}
+_REFILE = {
+    "entries": "UPDATE tidal_entries SET tagged = %s::text[], facets = %s::text[] WHERE scope = %s AND id = %s",
+    "links": "UPDATE tidal_links SET facets = %s::text[] || %s::text[] WHERE scope = %s AND id = %s",
+}
 _ORPHANS = {
     "passages": """
         SELECT count(*) FROM tidal_passages p
@@ -113,8 +134,8 @@ class CheckStore(PostgresBase, Checks):
         unindexed: dict[Scope, dict[str, list[tuple[int, int]]]] = {}
         with self.snapshot():
             paths = self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes")
-            scopes: dict[int, Scope] = {number: tuple(from_json(path)) for number, path in paths}
-            faults = [*self._rows_of(scopes), *self._index(scopes, unindexed), *self._saved(), *self._counts()]
+            scopes = dict(_known(paths))
+            faults = [*self._rows_of(scopes), *self._index(scopes, unindexed), *self._counts()]
             rows = {table: int(self._db.one(ALL, f"SELECT count(*) FROM tidal_{table}")) for table in TABLES}
         return Examined(rows, faults, unindexed)
 
@@ -123,6 +144,17 @@ class CheckStore(PostgresBase, Checks):
             self._db.flush()
             self._db.run(ALL, ("LOCK TABLE tidal_scopes IN EXCLUSIVE MODE", ()))
             self._db.run(ALL, *((sql, ()) for sql in _REBUILD))
+            for table, setting in _REFILE.items():
+                for scope, id_, tags, facets in list(self._misfiled(table)):
+                    self._db.run(ALL, (setting, [tags, facets, scope, id_]))
+
+    def _misfiled(self, table: str) -> Iterator[tuple[int, str, list[str], list[str]]]:
+        """Yield the scope and the id of each row whose columns for filters are wrong, and what they should be."""
+        for scope, id_, tags, metadata, tagged, facets in self._all(_FILTERED[table]):
+            with suppress(Corrupt, ValueError, TypeError, AttributeError):  # the checksum tells of these
+                right = [from_json(tags), facets_of(metadata)]
+                if [tagged, facets] != right:
+                    yield scope, id_, *right
 
     def _rows_of(self, scopes: dict[int, Scope]) -> Iterator[Fault]:
         """Yield the rows whose checksums fail."""
@@ -140,9 +172,19 @@ class CheckStore(PostgresBase, Checks):
 
         yield from self._broken("entries", f"scope, {', '.join(COLUMNS)}", entry)
         yield from self._broken("links", f"scope, {', '.join(LINK_COLUMNS)}", link)
+        for scope, path in self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes"):
+            if scopes.get(scope) is None:
+                yield Fault("scopes", path, "it is not the path of its number")
+        for scope, first, last, changes, centre, stored, columns in self._all(_SAVED, 1):
+            if not Saved(first, last, changes, centre, stored).holds(scope, columns):
+                yield Fault("saved_columns", f"{scope} {first}", _BROKEN, True)
         yield from self._broken("log", "scope, name || ' ' || seq, seq, name, key, at, value, checksum", summed)
         for table in ("documents", "earlier_documents"):
-            yield from self._broken(table, f"scope, collection || '/' || key, {_DOCUMENT}", summed)
+            for fault in self._broken(table, f"scope, collection || '/' || key, {_DOCUMENT}", summed):
+                about_store = fault.name.startswith(
+                    (f"{COPIES}/", f"{META}/")
+                )  # each of the two is a copy of the other
+                yield Fault(fault.table, fault.name, fault.problem, about_store and table == "documents")
 
     def _broken(self, table: str, columns: str, is_intact: Callable[[Row], bool]) -> Iterator[Fault]:
         for row in self._all(f"SELECT {columns} FROM tidal_{table}"):
@@ -162,13 +204,17 @@ class CheckStore(PostgresBase, Checks):
                 unindexed.setdefault(scopes[scope], {}).setdefault(id_, []).extend([(span[0], span[1])] if span else [])
 
         for scope, key, id_, *place, stored in self._all(_PASSAGES):
-            if id_ is not None and passage_checksum(scope, key, id_, *place) != stored:
-                note(scope, id_)
-                yield Fault("passages", id_, _BROKEN, True)
+            if id_ is None or passage_checksum(scope, key, id_, *place) != stored:
+                owners = [(scope, id_)] if id_ is not None else []
+                around = self._db.rows(ALL, _OWNERS, scope, key, key)
+                owners += [owner for owner in around if passage_checksum(scope, key, owner[1], *place) == stored]
+                for owner in owners:
+                    note(*owner)
+                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, _BROKEN, True)
         for scope, id_, start, end, passage, vector, stored in self._all(_VECTORS):
-            if id_ is not None and vector_checksum(passage, scope, vector) != stored:
+            if vector is None or vector_checksum(passage, scope, vector) != stored:
                 note(scope, id_, start, end)
-                yield Fault("vectors", id_, _BROKEN, True)
+                yield Fault("vectors", id_, "it is missing" if vector is None else _BROKEN, True)
         for scope, id_, start, end in self._all(_UNWORDED):
             note(scope, id_, start, end)
             yield Fault("keywords", id_, "its words are not those of its passage", True)
@@ -176,16 +222,15 @@ class CheckStore(PostgresBase, Checks):
             if number := self._db.one(ALL, sql):
                 yield Fault(table, "", f"{number} rows belong to nothing", True)
 
-    def _saved(self) -> Iterator[Fault]:
-        for scope, first, columns, stored in self._all("SELECT scope, first, columns, checksum FROM tidal_columns", 1):
-            if piece_checksum(first, columns) != stored:
-                yield Fault("saved_columns", f"{scope} {first}", _BROKEN, True)
-
     def _counts(self) -> Iterator[Fault]:
         if self._db.rows(ALL, _COUNTED) != self._db.rows(ALL, _KEPT):
             yield Fault("counts", "corpus", "the number of passages, words or vectors is wrong", True)
         if self._db.one(ALL, _VOLUMES_DIFFER):
             yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
+        for scope, erasure in self._db.rows(ALL, _GONE):
+            yield Fault("gone", f"{scope} {erasure}", _BROKEN, True)
+        for place, id_ in ((table, row[1]) for table in _FILTERED for row in self._misfiled(table)):
+            yield Fault(place, id_, "filters find it by other metadata than it has", True)
         if number := self._db.one(ALL, _CHANGES):
             yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
 
@@ -197,3 +242,12 @@ class CheckStore(PostgresBase, Checks):
                 yield from rows
         finally:
             self._db.run(ALL, ("CLOSE tidal_check", ()))
+
+
+def _known(rows: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Scope]]:
+    """Yield the scopes whose paths are as they were written, by number."""
+    for number, path in rows:
+        with suppress(Corrupt, TypeError):
+            scope: Scope = tuple(from_json(path))
+            if number_of(scope) == number:
+                yield number, scope

@@ -27,6 +27,7 @@ from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.entries import ENDS
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
 from tidal_plugins.storage.postgres.saving import saved_pieces
+from tidal_plugins.storage.postgres.schema import GONE_SUM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,7 +99,7 @@ class ScopeSource:
         generation, since = divmod(erasures, GENERATIONS)
         if generation != found.generation:
             return None
-        sql = "SELECT entries FROM tidal_gone WHERE scope = %s AND erasure > %s"
+        sql = f"SELECT entries FROM tidal_gone WHERE scope = %s AND erasure > %s AND checksum = {GONE_SUM}"
         noted = self.db.rows(self.scope, sql, number_of(self.scope), since)
         return {key for (keys,) in noted for key in keys} if len(noted) == found.erasures - since else None
 

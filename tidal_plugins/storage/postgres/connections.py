@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tidal_plugins.errors import Closed, QueryTimeout, ReadOnly, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
-from tidal_plugins.storage.postgres.opening import connected
+from tidal_plugins.storage.postgres.opening import connected, local, session
 from tidal_plugins.storage.postgres.pool import MOST, Pool
-from tidal_plugins.storage.postgres.translation import is_lost, shown_url, translated
+from tidal_plugins.storage.postgres.translation import TOO_LONG, is_lost, shown_url, translated, translation
 from tidal_plugins.storage.postgres.work import ANY, Limit, Statement, Work
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LINES = 4
 
 _JOINED = nullcontext()
 
-_BEGIN = {True: "BEGIN", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+_BEGIN = {True: "BEGIN ISOLATION LEVEL READ COMMITTED", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 _SET = "SELECT set_config('tidal.scope', %s, true), set_config('statement_timeout', %s, true)"
 _LOCK = "SELECT path FROM tidal_scopes WHERE scope = %s FOR UPDATE"
 _ADD = "INSERT INTO tidal_scopes (scope, path) VALUES (%s, %s) ON CONFLICT (scope) DO NOTHING"
@@ -45,10 +45,8 @@ class Connections:
         self.last_write = object()
         """Another object after each transaction of this process, whether or not it changed anything."""
 
-        def connect() -> psycopg.Connection[Any]:
-            return connected(url, self.path, durable=durable, busy_timeout=busy_timeout, read_only=read_only)
-
-        self._pool = Pool(connect, most, max(busy_timeout, 1.0))
+        self._session = session(durable=durable, busy_timeout=busy_timeout, read_only=read_only)
+        self._pool = Pool(lambda: connected(url, self.path, self._session), most, max(busy_timeout, 1.0))
 
     # blocks
 
@@ -64,7 +62,7 @@ class Connections:
         if not outer.writes:
             raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
         if outer.failed:
-            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
+            raise outer.failed
         return _JOINED
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -91,6 +89,8 @@ class Connections:
         work = self.work
         if work is None:
             raise StorageError("a statement needs a transaction or a snapshot around it")
+        if work.failed:
+            raise work.failed
         return work
 
     @property
@@ -172,11 +172,6 @@ class Connections:
         finally:
             self._give_back(connection)
 
-    def alone(self, sql: str) -> None:
-        """Run a statement that must stand outside of a transaction."""
-        with self.lent() as connection:
-            connection.execute(sql)
-
     # deadlines
 
     def deadline(self, seconds: float) -> AbstractContextManager[None]:
@@ -198,12 +193,14 @@ class Connections:
     def close(self) -> None:
         """Close the connections that are free. One in use is closed at the end of its block."""
         self._closed = True
-        self._pool.drop()
+        self._pool.close()
 
     def forked(self) -> None:
-        """Start anew in a child process."""
-        self._local = threading.local()
-        self._pool.forked()
+        """Start anew in a child process. A transaction that is open is its parent's to end."""
+        work, self._local = self.work, threading.local()
+        self._pool.forked(work and work.connection)
+        if work is not None:
+            work.forked()
 
     def check_open(self) -> None:
         """Raise ``Closed`` if the store was closed."""
@@ -226,10 +223,10 @@ class Connections:
                 self._give_back(connection)
 
     def _end(self, work: Work) -> None:
+        if work.failed:
+            raise work.failed
         if not work.begun and not work.later:
             return
-        if work.failed:
-            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
         with translated(self.path):
             self._sent(work, ANY, [*work.counted(), ("COMMIT", ())])
 
@@ -251,8 +248,6 @@ class Connections:
         """Return the open block, in which a statement about a scope may run: a transaction has locked it."""
         self.check_open()
         work = self.current
-        if work.failed:
-            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
         if isinstance(scope, tuple):
             self.lock(scope)
         return work
@@ -274,20 +269,21 @@ class Connections:
                 self._pool.drop()
                 with translated(self.path):
                     return self._sent(work, scope, statements)
-            work.failed = True
             if error.sqlstate == "57014":
                 self.timeouts += 1
-            with translated(self.path):
-                raise
-        except UnicodeEncodeError:
-            work.failed = work.begun
+            work.fail(raised := translation(self.path, error))
+            raise raised from error
+        except UnicodeEncodeError as error:
+            if work.begun:
+                work.fail(error)
             with translated(self.path):
                 raise
 
     def _sent(self, work: Work, scope: Scope | str, statements: Sequence[Statement]) -> Sequence[Any]:
         connection = work.connection = work.connection or self._pool.take()
         left, settings = 0 if work.writes else self._left(), work.settings
-        sent: list[Statement] = [] if work.begun or work.single else [(_BEGIN[work.writes], ())]
+        begins = not work.begun and not work.single
+        sent = [(_BEGIN[work.writes], ()), *local(connection, self._session)] if begins else list[Statement]()
         for place, statement in (*work.later, *((scope, statement) for statement in statements)):
             shown = place if isinstance(place, str) else str(number_of(place))
             if settings is None or shown not in (settings[0], ANY) or not _is_near(left, settings[1]):
@@ -310,10 +306,7 @@ class Connections:
         left = limit.end - time.monotonic()
         if left <= 0:
             self.timeouts += 1
-            raise QueryTimeout(
-                "a question took longer than its deadline; ask for less, with fewer words, a smaller limit or depth, "
-                "or raise Settings.storage.query_deadline"
-            )
+            raise QueryTimeout(TOO_LONG)
         return max(1, int(left * 1000))
 
     @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from tidal_plugins.errors import ReadOnly
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.cache import ColumnCache
@@ -73,8 +74,12 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         self._deadline, self._figures = query_deadline, {}
         self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
         self._saving = BackgroundSaving(self._held, self._catch_up)
-        with self._db.lent() as connection:
-            prepare(connection, self.path, partitions, read_only=read_only)
+        try:
+            with self._db.lent() as connection:
+                prepare(connection, self.path, partitions, read_only=read_only)
+        except BaseException:
+            self._db.close()
+            raise
         _open_stores.add(self)
 
     @contextmanager
@@ -98,14 +103,18 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         with self.snapshot():
             allowed = self._db.one(ALL, _OWNS) or self._db.one(ALL, _MAY_VACUUM)
         if not allowed:
-            return False
+            raise ReadOnly(
+                f"the role at {self.path} may not vacuum; grant it MAINTAIN on the tables (PostgreSQL 17 and later), "
+                "or let their owner run VACUUM"
+            )
         end, reading = time.monotonic() + SCRUB_SECONDS, True
         while reading and time.monotonic() < end:
             with self._db.lent() as connection:
                 reading = bool(connection.execute(_READERS).fetchone()[0])
             if reading:
                 time.sleep(0.02)
-        self._db.alone(f"VACUUM {', '.join(TABLES)}")
+        with self._db.lent() as connection:  # outside of a transaction
+            connection.execute(f"VACUUM {', '.join(TABLES)}")
         return not reading
 
     def close(self) -> None:

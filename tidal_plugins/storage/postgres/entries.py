@@ -21,6 +21,7 @@ from tidal_plugins.storage.damage import intact
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase, figures
 from tidal_plugins.storage.postgres.conditions import TEXTS, condition
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
+from tidal_plugins.storage.postgres.schema import PATH
 from tidal_plugins.storage.rows import COLUMNS, SUMMARY, from_row, to_summary
 from tidal_plugins.storage.values import from_json
 
@@ -51,6 +52,7 @@ _SPEAKERS = """
         FROM names WHERE names.name IS NOT NULL
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
+_BEGINS, _BEGIN = f"left(s.path, {PATH})", f"left(%s, {PATH})"
 _VOLUMES = "SELECT kind, channel, entries, characters FROM tidal_volumes WHERE scope = %s AND entries > 0"
 
 
@@ -102,13 +104,15 @@ class EntryReads(PostgresBase):
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
         path, filter_ = path_of(prefix), condition(None, where)
         sql = f"""
-            SELECT s.path FROM tidal_scopes s WHERE (s.path = %s OR s.path BETWEEN %s AND %s)
+            SELECT s.path FROM tidal_scopes s WHERE ({_BEGINS} = {_BEGIN} AND s.path = %s
+            OR {_BEGINS} BETWEEN {_BEGIN} AND {_BEGIN} AND s.path BETWEEN %s AND %s)
             AND EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = s.scope AND {filter_.sql})
         """
         # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
         longer = path.removesuffix("]") + ("," if prefix else "")
+        between = (f'{longer}"', f"{longer}#")
         with self.question():
-            rows = self._db.rows(ALL, sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
+            rows = self._db.rows(ALL, sql, path, path, *between, *between, *filter_.parameters)
         return sorted(tuple(from_json(found)) for (found,) in rows)
 
     def statistics(self, scope: Scope) -> Statistics:

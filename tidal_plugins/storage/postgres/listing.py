@@ -5,16 +5,19 @@ from __future__ import annotations
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.checks import Listing, Listings, Names
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase
+from tidal_plugins.storage.postgres.documents import COPIES
 from tidal_plugins.storage.values import from_json
 
-_SCOPES = """
-    SELECT path, ARRAY (SELECT DISTINCT d.collection FROM tidal_documents d WHERE d.scope = s.scope),
+_SCOPES = f"""
+    SELECT path, ARRAY (
+            SELECT DISTINCT d.collection FROM tidal_documents d WHERE d.scope = s.scope AND d.collection <> '{COPIES}'
+        ),
         ARRAY (SELECT DISTINCT l.name FROM tidal_log l WHERE l.scope = s.scope),
         EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = s.scope)
         OR EXISTS (SELECT 1 FROM tidal_links l WHERE l.scope = s.scope)
     FROM tidal_scopes s
 """
-_LAST = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM tidal_lines"
+_LAST = "SELECT coalesce(pg_sequence_last_value('tidal_lines'), 0)"
 
 
 class ListingStore(PostgresBase, Listings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidInput, StorageError
@@ -16,16 +17,36 @@ CONNECT_SECONDS = 10
 
 NEEDED = "PostgreSQL needs its client: pip install 'tidal-plugins[postgres]'"
 
+# A pooler answers with a number of its own instead of that of the server's process: then nothing lasts longer than a
+# transaction, since the next one may run on the connection of somebody else.
 _SESSION = """
-    SELECT set_config('lock_timeout', %s, false), set_config('synchronous_commit', %s, false),
-        set_config('default_transaction_read_only', %s, false), set_config('jit', 'off', false),
-        set_config('plan_cache_mode', 'force_generic_plan', false),
-        set_config('client_min_messages', 'error', false), current_setting('server_encoding')
+    WITH pooled (p) AS (SELECT pg_backend_pid() <> %s)
+    SELECT set_config('lock_timeout', %s, pooled.p), set_config('synchronous_commit', %s, pooled.p),
+        set_config('default_transaction_read_only', %s, pooled.p), set_config('jit', 'off', pooled.p),
+        set_config('plan_cache_mode', 'force_generic_plan', pooled.p),
+        set_config('client_min_messages', 'error', pooled.p), pooled.p, current_setting('server_encoding') FROM pooled
+"""
+_LOCAL = """
+    SELECT set_config('lock_timeout', %s, true), set_config('synchronous_commit', %s, true),
+        set_config('default_transaction_read_only', %s, true), set_config('jit', 'off', true)
 """
 
 
-def connected(url: str, path: str, *, durable: bool, busy_timeout: float, read_only: bool) -> psycopg.Connection[Any]:
-    """Return a new connection. ``path`` is the URL without its secrets. Raises ``StorageError``."""
+def session(*, durable: bool, busy_timeout: float, read_only: bool) -> list[str]:
+    """Return the values of the settings of a connection."""
+    return [str(max(1, int(busy_timeout * 1000))), "on" if durable else "off", "on" if read_only else "off"]
+
+
+def local(connection: psycopg.Connection[Any], settings: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    """Return statements that begin a transaction with the settings, if the connection is one of a pooler."""
+    return [(_LOCAL, settings)] if connection.prepare_threshold is None else []
+
+
+def connected(url: str, path: str, settings: Sequence[str]) -> psycopg.Connection[Any]:
+    """Return a new connection. ``path`` is the URL without its secrets. Raises ``StorageError``.
+
+    Nothing is prepared on a connection of a pooler, which may lead to another server process each time.
+    """
     try:
         import psycopg
     except ImportError as error:
@@ -37,14 +58,14 @@ def connected(url: str, path: str, *, durable: bool, busy_timeout: float, read_o
         except psycopg.ProgrammingError:  # its message shows the URL
             raise InvalidInput("the URL cannot be read; write postgresql://user:password@host/database") from None
         waits = {} if "connect_timeout" in given else {"connect_timeout": CONNECT_SECONDS}
-        connection = psycopg.connect(url, autocommit=True, prepare_threshold=1, client_encoding="UTF8", **waits)
+        connection = psycopg.connect(url, autocommit=True, prepare_threshold=None, client_encoding="UTF8", **waits)
         try:
             adapt(connection)
-            timeout = str(max(1, int(busy_timeout * 1000)))
-            settings = (timeout, "on" if durable else "off", "on" if read_only else "off")
-            found = connection.execute(_SESSION, settings).fetchone()
+            found = connection.execute(_SESSION, [connection.info.backend_pid, *settings]).fetchone()
             if found is None or found[-1] != "UTF8":
                 raise StorageError(f"the database at {path} is not encoded in UTF-8; create one that is")
+            if not found[-2]:
+                connection.prepare_threshold = 1
         except BaseException:
             connection.close()
             raise

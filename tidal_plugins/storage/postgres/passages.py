@@ -13,6 +13,7 @@ from tidal_plugins.storage.keywords import tokens
 from tidal_plugins.storage.postgres.conditions import NUMBERS
 from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
+from tidal_plugins.storage.postgres.schema import GONE_SUM
 from tidal_plugins.storage.postgres.state import locked_state
 from tidal_plugins.storage.postgres.work import Statement
 
@@ -59,9 +60,11 @@ _UNINDEX = f"""
 _GONE = f"""
     WITH risen AS (UPDATE tidal_scopes SET erasures = erasures + 1 WHERE scope = %s RETURNING erasures),
     noted AS (
-        INSERT INTO tidal_gone (scope, erasure, entries)
-        SELECT %s, r.erasures, %s::bigint[] FROM risen r WHERE cardinality(%s::bigint[]) <= {MOST}
-        ON CONFLICT (scope, erasure) DO UPDATE SET entries = excluded.entries
+        INSERT INTO tidal_gone (scope, erasure, entries, checksum)
+        SELECT g.*, {GONE_SUM}
+        FROM (SELECT %s::bigint, r.erasures, %s::bigint[] FROM risen r) g (scope, erasure, entries)
+        WHERE cardinality(entries) <= {MOST}
+        ON CONFLICT (scope, erasure) DO UPDATE SET entries = excluded.entries, checksum = excluded.checksum
     ), trimmed AS (DELETE FROM tidal_gone g USING risen r WHERE g.scope = %s AND g.erasure <= r.erasures - {KEPT}),
     dropped AS (
         DELETE FROM tidal_columns c
@@ -122,4 +125,4 @@ def unindex(db: Connections, scope: Scope, entries: Sequence[int]) -> None:
 def note_gone(db: Connections, scope: Scope, entries: Sequence[int]) -> None:
     """Let the erasures of a scope rise, note which entries went or were replaced, and drop what is saved of them."""
     number, keys = number_of(scope), list(entries)
-    db.rows(scope, _GONE, number, number, keys, keys, number, number, keys)
+    db.rows(scope, _GONE, number, number, keys, number, number, keys)

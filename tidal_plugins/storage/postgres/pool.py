@@ -31,7 +31,7 @@ class Pool:
         self._connect, self._most, self._timeout = connect, most, timeout
         self._free: list[tuple[float, psycopg.Connection[Any]]] = []
         self._inherited: list[object] = []
-        self._given = 0
+        self._given, self._closed = 0, False
         self._changed = threading.Condition()
 
     def take(self) -> psycopg.Connection[Any]:
@@ -52,6 +52,7 @@ class Pool:
         """Keep a connection for the next block, or close it."""
         now, old = time.monotonic(), []
         with self._changed:
+            usable = usable and not self._closed
             if usable:
                 self._free.append((now, connection))
                 while self._free[0][0] < now - IDLE:
@@ -61,17 +62,23 @@ class Pool:
             with suppress(Exception):
                 one.close()
 
+    def close(self) -> None:
+        """Close the connections that are free, and the others when they are given back."""
+        with self._changed:
+            self._closed = True
+        self.drop()
+
     def drop(self) -> None:
-        """Close the connections that are free: the server was started anew, or the store is closed."""
+        """Close the connections that are free, since the server was started anew."""
         with self._changed:
             free, self._free = self._free, []
         for _, connection in free:
             with suppress(Exception):
                 connection.close()
 
-    def forked(self) -> None:
+    def forked(self, in_use: psycopg.Connection[Any] | None) -> None:
         """Start anew in a child process. What the parent has open is not closed: that would end it for the parent."""
-        self._inherited += [*self._free]
+        self._inherited += [*self._free, in_use]
         self._free, self._given, self._changed = [], 0, threading.Condition()
 
     def _returned(self) -> None:

@@ -35,7 +35,9 @@ _ADD = """
     INSERT INTO tidal_columns (scope, first, last, changes, centre, columns, checksum)
     VALUES (%s, %s, %s, %s, %s, %b, %s)
 """
-_MARK = "UPDATE tidal_columns SET changes = %s WHERE scope = %s AND first = %s AND last = %s AND changes = %s"
+_MARK = "UPDATE tidal_columns SET changes = %s, checksum = %s WHERE scope = %s AND first = %s AND checksum = %s"
+
+_LOW = (1 << 32) - 1
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +50,15 @@ class Saved(NamedTuple):
     changes: int
     centre: int
     checksum: int
+    """Of the columns in its lower 32 bits, of the numbers above in the others."""
+
+    def holds(self, scope: int, columns: bytes) -> bool:
+        """Return whether the piece is as it was written."""
+        return checksum_of(scope, *self[:-1], sum_of(columns)) == self.checksum
+
+    def marked(self, scope: int, changes: int) -> int:
+        """Return the checksum of this piece as of another change."""
+        return checksum_of(scope, self.first, self.last, changes, self.centre, self.checksum & _LOW)
 
 
 def saved_pieces(db: Connections, scope: Scope) -> Iterator[tuple[tuple[int, int], int, Piece]]:
@@ -79,16 +90,23 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
             if not _is_current(db, scope, mark):
                 return
             if not db.rows(scope, _NEWER, number, keys[1], keys[0], mark.changes):
-                added = [number, *keys, mark.changes, _centre(arrays), data, piece_checksum(keys[0], data)]
+                place = (number, *keys, mark.changes, _centre(arrays))
+                added = [*place, data, checksum_of(*place, sum_of(data))]
                 db.run(scope, (_DROP, [number, keys[1], keys[0]]), (_ADD, added))
     with db.transaction():
         if kept and _is_current(db, scope, mark):
-            db.run(scope, *((_MARK, [mark.changes, number, row.first, row.last, row.changes]) for row in kept))
+            marked = ((row, row.marked(number, mark.changes)) for row in kept)
+            db.run(scope, *((_MARK, [mark.changes, sum_, number, row.first, row.checksum]) for row, sum_ in marked))
 
 
-def piece_checksum(first: int, columns: bytes) -> int:
-    """Return the checksum of a piece, by the key of its first entry."""
-    return crc32(columns, first & 0xFFFF)
+def sum_of(columns: bytes) -> int:
+    """Return the checksum of the columns of a piece."""
+    return crc32(columns)
+
+
+def checksum_of(scope: int, first: int, last: int, changes: int, centre: int, columns: int) -> int:
+    """Return the checksum of a piece, of whose columns the checksum is given."""
+    return crc32(f"{scope} {first} {last} {changes} {centre}".encode()) >> 1 << 32 | columns
 
 
 def _pieces(db: Connections, scope: Scope) -> Iterator[tuple[Saved, Piece | None]]:
@@ -98,7 +116,7 @@ def _pieces(db: Connections, scope: Scope) -> Iterator[tuple[Saved, Piece | None
         for *row, columns in rows:
             saved = Saved(*row)
             after = saved.first
-            yield saved, unpacked(columns) if piece_checksum(after, columns) == saved.checksum else None
+            yield saved, unpacked(columns) if saved.holds(number_of(scope), columns) else None
         if len(rows) < AT_ONCE:
             return
 

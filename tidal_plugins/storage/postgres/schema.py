@@ -25,6 +25,9 @@ PARTITIONS = 16
 LOCK = 0x7464616C
 """The number of the advisory lock under which the schema is created: "tdal"."""
 
+PATH = 500
+"""Characters of a scope's path that are indexed: a value of an index has 2,704 bytes at most."""
+
 _T = 'text COLLATE "C"'  # the order of characters, which every engine has
 
 TABLES = {
@@ -74,7 +77,10 @@ TABLES = {
         token bigint NOT NULL, passage bigint NOT NULL, times integer NOT NULL,
         PRIMARY KEY (scope, token, passage) INCLUDE (times)
     """,
-    "tidal_gone": "erasure bigint NOT NULL, entries bigint[] NOT NULL, PRIMARY KEY (scope, erasure)",
+    "tidal_gone": """
+        erasure bigint NOT NULL, entries bigint[] NOT NULL, checksum text NOT NULL,
+        PRIMARY KEY (scope, erasure)
+    """,
     "tidal_columns": """
         first bigint NOT NULL, last bigint NOT NULL, changes bigint NOT NULL, centre bigint NOT NULL,
         columns bytea NOT NULL, checksum bigint NOT NULL,
@@ -108,11 +114,14 @@ TABLES = {
 }
 """The columns of each table, after ``scope``."""
 
+GONE_SUM = "md5(erasure::text || ' ' || entries::text)"
+"""SQL for the checksum of a row of ``tidal_gone``."""
+
 OF_SCOPES = tuple(f"tidal_{name}" for name in "volumes links log documents earlier_documents gone columns".split())
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
-_INDEXES = """
-CREATE INDEX tidal_scopes_by_path ON tidal_scopes (path);
+_INDEXES = f"""
+CREATE INDEX tidal_scopes_by_path ON tidal_scopes (left(path, {PATH}));
 CREATE INDEX tidal_entries_by_time ON tidal_entries (scope, kind, occurred_at);
 CREATE INDEX tidal_entries_by_thread ON tidal_entries (scope, thread, occurred_at) WHERE thread IS NOT NULL;
 CREATE INDEX tidal_entries_by_episode ON tidal_entries (scope, episode) WHERE episode IS NOT NULL;

@@ -12,6 +12,11 @@ from tidal_plugins.errors import Busy, DiskFull, InvalidInput, InvalidText, Quer
 if TYPE_CHECKING:
     import psycopg
 
+TOO_LONG = (
+    "a question took longer than its deadline; ask for less, with fewer words, a smaller limit or depth, or raise "
+    "Settings.storage.query_deadline"
+)
+
 _SECRET = ("password", "sslpassword", "passfile", "sslkey")
 """Parameters of a URL that are not shown."""
 
@@ -45,20 +50,25 @@ def translation(path: str, error: psycopg.Error) -> Exception:
     state, message = error.sqlstate or "", str(error).strip().partition("\n")[0]
     match state[:2], state:
         case _, "57014":
-            return QueryTimeout(
-                "a query took longer than it may; ask for less, with fewer words, a smaller limit or depth, or raise "
-                "Settings.storage.query_deadline"
-            )
+            return QueryTimeout(TOO_LONG)
         case _, "55P03":
             return Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout")
-        case ("40", _) | (_, "53300"):
-            return Busy(f"{path} is too busy for this write ({message}); nothing of it was written: try again")
+        case "40", _:
+            busy = Busy(
+                f"{path} ended this transaction in favour of others ({message}); try again: nothing was written"
+            )
+            busy.overruled = True
+            return busy
+        case _, "53300":
+            return Busy(f"{path} takes no more connections ({message}); nothing was written: try again")
         case ("53", _) | (_, "58030"):
             return DiskFull(f"the server of {path} has no room ({message}); nothing was written. Free some, try again")
         case _, "25006":
             return ReadOnly(f"{path} takes no writes ({message}); write to the primary server")
         case _, "42501":
             return ReadOnly(f"the role at {path} lacks a right ({message}); docs/postgres.md lists the grants it needs")
+        case _, "54000":
+            return InvalidInput(f"a name or an id is too long for an index of PostgreSQL: shorten it ({message})")
         case "22", "22003":
             return InvalidInput(f"a number is too large for PostgreSQL ({message})")
         case "22", _:

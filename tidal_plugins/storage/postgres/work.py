@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.errors import Busy, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.blocks import Block
 from tidal_plugins.storage.postgres.numbers import number_of
@@ -20,6 +21,9 @@ ANY = ""
 
 SHARDS = 64
 """Rows over which the figures of the whole store are spread, so that writers of other scopes rarely meet."""
+
+_ENDED = "an earlier error has ended this transaction, nothing of it was written; begin anew"
+_FORKED = "this process was forked inside a transaction, which its parent ends; begin one here"
 
 _COUNT = """
     UPDATE tidal_corpus SET passages = passages + %s, words = words + %s, vectors = vectors + %s, renewed = renewed + %s
@@ -46,7 +50,9 @@ class Work(Block):
         super().__init__(writes)
         self.single = single
         self.connection: psycopg.Connection[Any] | None = None
-        self.begun = self.failed = False
+        self.begun = False
+        self.failed: StorageError | None = None
+        """The error that whatever follows raises, since an earlier one has ended the transaction."""
         self.settings: tuple[str, int] | None = None
         """The scope that is set, and the milliseconds that a statement may take, 0 if there is no limit."""
         self.locked: dict[Scope, list[int]] = {}
@@ -60,6 +66,15 @@ class Work(Block):
         self.counts: dict[int, list[int]] = {}
         """What a transaction adds to the figures of the whole store, by shard. It is written last, just before the end,
         so that writers of other scopes wait for none."""
+
+    def fail(self, error: Exception) -> None:
+        """Let whatever follows fail, with the same error if the whole may be repeated."""
+        self.failed = error if isinstance(error, Busy) and error.overruled else StorageError(_ENDED)
+
+    def forked(self) -> None:
+        """Leave the transaction to the parent of this process, with its connection."""
+        self.connection, self.begun, self.later = None, False, []
+        self.failed = StorageError(_FORKED) if self.writes else None
 
     def count(self, scope: Scope, *added: int) -> None:
         """Add to the numbers of passages, words, vectors and renewed vectors of the whole store."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import chdir, closing
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -192,6 +192,42 @@ def test_a_password_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
         PostgresStorage("postgresql://ada:open%20sesame@127.0.0.1:1/none?connect_timeout=2")
     assert "sesame" not in f"{raised.value!r} {raised.value.__cause__!r} {caplog.text}"
     assert shown_url("postgresql://ada:secret@host/db?password=x") == "postgresql://ada@host/db"
+    assert shown_url("postgresql://host:5432/db?user=ada@home") == "postgresql://host:5432/db?user=ada%40home"
+    assert shown_url("postgresql://[::1]:1,b:2/db?user=ada@home") == "postgresql://[::1]:1,b:2/db?user=ada%40home"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(f"postgresql://ada:{password}@127.0.0.1:1/none" for password in ("se#same", "se/same", "se?same", "se@same")),
+        *(f"{scheme}ada:sesame@127.0.0.1:1/none" for scheme in ("POSTGRESQL://", " postgres://", "postgresql:/")),
+        Path("postgresql://ada:sesame@127.0.0.1:1/none"),
+    ],
+)
+def test_a_url_that_is_written_wrong_is_refused_and_not_shown(url: str | Path, tmp_path: Path) -> None:
+    with chdir(tmp_path), pytest.raises(InvalidInput, match="write") as raised:
+        TidalMemory(url, embedder=HashingEmbedder())
+    assert not any(part in str(raised.value) for part in ("se#", "se/", "se?", "se@", "same"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_planner_keeps_no_copy_of_a_text(postgres_url: str) -> None:
+    import psycopg
+
+    word = "xylophone"
+    settings = Settings(graph={"background": False})
+    with TidalMemory(postgres_url, embedder=HashingEmbedder(), settings=settings) as memory:
+        for number in range(9):
+            memory.record(f"The {word} number {number} is out of tune.", f"A {word}!", metadata={"like": [word]})
+            memory.remember(f"A {word} has {number} bars.", tags=[word], metadata={"of": word})
+        memory.graph.index_pending()
+        memory.maintenance.run()
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("ANALYZE")
+            names = ("histogram_bounds", "most_common_vals", "most_common_elems")
+            kept = " || ".join(f"coalesce({name}::text, '')" for name in names)
+            found = connection.execute(f"SELECT DISTINCT attname FROM pg_stats WHERE {kept} LIKE %s", [f"%{word}%"])
+            assert {name for (name,) in found.fetchall()} <= {"source", "target", "key"}  # names alone
 
 
 def test_a_connection_that_the_server_ended_is_replaced(postgres: Databases, plain_url: str) -> None:

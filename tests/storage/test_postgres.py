@@ -230,6 +230,39 @@ def test_the_planner_keeps_no_copy_of_a_text(postgres_url: str) -> None:
             assert {name for (name,) in found.fetchall()} <= {"source", "target", "key"}  # names alone
 
 
+def test_a_scrub_leaves_nothing_in_the_indexes_of_a_large_table(postgres_url: str) -> None:
+    import psycopg
+
+    with closing(PostgresStorage(postgres_url)) as store, psycopg.connect(postgres_url, autocommit=True) as connection:
+        digits = Random(7)
+        store.put(HERE, [record(f"e{number}", f"{digits.getrandbits(4000):x}") for number in range(700)])
+        connection.execute("VACUUM")
+        store.erase(HERE, ["e300"])
+        assert store.scrub()
+        said: list[str] = []
+        connection.add_notice_handler(lambda notice: said.append(notice.message_primary or ""))
+        connection.execute("VACUUM (VERBOSE, INDEX_CLEANUP ON) tidal_entries")
+        assert any("index scan not needed" in text for text in said)
+        assert not any("index scan needed" in text for text in said)
+
+
+@pytest.mark.parametrize("begun", ["SELECT count(*) FROM tidal_entries", "SELECT pg_current_xact_id()"])
+def test_a_scrub_tells_of_those_who_began_before(postgres_url: str, begun: str) -> None:
+    import psycopg
+
+    with closing(PostgresStorage(postgres_url)) as store, psycopg.connect(postgres_url) as other:
+        store.put(HERE, [record("a"), record("b")])
+        store.erase(HERE, ["a"])
+        other.execute("SET default_transaction_isolation = 'repeatable read'")
+        other.commit()
+        assert store.scrub()
+        other.execute(begun)
+        store.erase(HERE, ["b"])
+        assert not store.scrub()
+        other.rollback()
+        assert store.scrub()
+
+
 def test_a_connection_that_the_server_ended_is_replaced(postgres: Databases, plain_url: str) -> None:
     with closing(PostgresStorage(plain_url)) as store:
         store.put(HERE, [record("a")])

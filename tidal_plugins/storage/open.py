@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from os import PathLike
+from pathlib import Path
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
@@ -53,7 +54,7 @@ def open_storage(
         if key is not None and scheme[1] in POSTGRES:
             raise InvalidInput("key= encrypts a file; a PostgreSQL server encrypts its disks by its own means")
         return _open_url(str(path), scheme[1], settings, read_only)
-    if _NEARLY.match(str(path)):  # no file: its name would be a password
+    if isinstance(path, str | Path) and _NEARLY.match(str(path)):  # no file: its name would be a password
         raise InvalidInput("write the URL of a database as a text that begins with postgresql://")
     if read_only:
         return ReadOnlySQLite(

@@ -73,6 +73,25 @@ def test_a_receipt_says_why_the_file_could_not_be_rewritten(
     assert "no space left" in memory.forget(turn.id).remains[0]
 
 
+def test_what_is_erased_during_a_scrub_is_scrubbed_too(memory: TidalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = memory.record(SECRET, "ok"), memory.record("The spare key hangs in the cellar.", "ok")
+    scrubs = iter(("during", "full", "again"))
+
+    def scrub(self: SQLiteStorage) -> bool:
+        match next(scrubs):
+            case "during":
+                assert not memory.forget(second.id).complete
+            case "full":
+                raise DiskFull("no space left")
+        return True
+
+    monkeypatch.setattr(SQLiteStorage, "scrub", scrub)
+    assert memory.forget(first.id).complete
+    assert memory.stats().unscrubbed_bytes
+    assert memory.forget(memory.remember("The bell is broken.").id).complete
+    assert not memory.stats().unscrubbed_bytes
+
+
 # everywhere
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import chdir, closing
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -192,6 +192,75 @@ def test_a_password_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
         PostgresStorage("postgresql://ada:open%20sesame@127.0.0.1:1/none?connect_timeout=2")
     assert "sesame" not in f"{raised.value!r} {raised.value.__cause__!r} {caplog.text}"
     assert shown_url("postgresql://ada:secret@host/db?password=x") == "postgresql://ada@host/db"
+    assert shown_url("postgresql://host:5432/db?user=ada@home") == "postgresql://host:5432/db?user=ada%40home"
+    assert shown_url("postgresql://[::1]:1,b:2/db?user=ada@home") == "postgresql://[::1]:1,b:2/db?user=ada%40home"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(f"postgresql://ada:{password}@127.0.0.1:1/none" for password in ("se#same", "se/same", "se?same", "se@same")),
+        *(f"{scheme}ada:sesame@127.0.0.1:1/none" for scheme in ("POSTGRESQL://", " postgres://", "postgresql:/")),
+        Path("postgresql://ada:sesame@127.0.0.1:1/none"),
+    ],
+)
+def test_a_url_that_is_written_wrong_is_refused_and_not_shown(url: str | Path, tmp_path: Path) -> None:
+    with chdir(tmp_path), pytest.raises(InvalidInput, match="write") as raised:
+        TidalMemory(url, embedder=HashingEmbedder())
+    assert not any(part in str(raised.value) for part in ("se#", "se/", "se?", "se@", "same"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_planner_keeps_no_copy_of_a_text(postgres_url: str) -> None:
+    import psycopg
+
+    word = "xylophone"
+    settings = Settings(graph={"background": False})
+    with TidalMemory(postgres_url, embedder=HashingEmbedder(), settings=settings) as memory:
+        for number in range(9):
+            memory.record(f"The {word} number {number} is out of tune.", f"A {word}!", metadata={"like": [word]})
+            memory.remember(f"A {word} has {number} bars.", tags=[word], metadata={"of": word})
+        memory.graph.index_pending()
+        memory.maintenance.run()
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("ANALYZE")
+            names = ("histogram_bounds", "most_common_vals", "most_common_elems")
+            kept = " || ".join(f"coalesce({name}::text, '')" for name in names)
+            found = connection.execute(f"SELECT DISTINCT attname FROM pg_stats WHERE {kept} LIKE %s", [f"%{word}%"])
+            assert {name for (name,) in found.fetchall()} <= {"source", "target", "key"}  # names alone
+
+
+def test_a_scrub_leaves_nothing_in_the_indexes_of_a_large_table(postgres_url: str) -> None:
+    import psycopg
+
+    with closing(PostgresStorage(postgres_url)) as store, psycopg.connect(postgres_url, autocommit=True) as connection:
+        digits = Random(7)
+        store.put(HERE, [record(f"e{number}", f"{digits.getrandbits(4000):x}") for number in range(700)])
+        connection.execute("VACUUM")
+        store.erase(HERE, ["e300"])
+        assert store.scrub()
+        said: list[str] = []
+        connection.add_notice_handler(lambda notice: said.append(notice.message_primary or ""))
+        connection.execute("VACUUM (VERBOSE, INDEX_CLEANUP ON) tidal_entries")
+        assert any("index scan not needed" in text for text in said)
+        assert not any("index scan needed" in text for text in said)
+
+
+@pytest.mark.parametrize("begun", ["SELECT count(*) FROM tidal_entries", "SELECT pg_current_xact_id()"])
+def test_a_scrub_tells_of_those_who_began_before(postgres_url: str, begun: str) -> None:
+    import psycopg
+
+    with closing(PostgresStorage(postgres_url)) as store, psycopg.connect(postgres_url) as other:
+        store.put(HERE, [record("a"), record("b")])
+        store.erase(HERE, ["a"])
+        other.execute("SET default_transaction_isolation = 'repeatable read'")
+        other.commit()
+        assert store.scrub()
+        other.execute(begun)
+        store.erase(HERE, ["b"])
+        assert not store.scrub()
+        other.rollback()
+        assert store.scrub()
 
 
 def test_a_connection_that_the_server_ended_is_replaced(postgres: Databases, plain_url: str) -> None:

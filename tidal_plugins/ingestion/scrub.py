@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
-from tidal_plugins.errors import StorageError
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.errors import Conflict, StorageError
+from tidal_plugins.storage.base import META, STORE, Storage
 from tidal_plugins.storage.repeating import repeated
-from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.shorthands import read_document, write_document, write_meta
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,8 @@ def scrub(storage: Storage) -> tuple[str, ...]:
     It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
     dies before it, the store remembers, and the next forgetting or opening tries again.
     """
-    if not read_meta(storage, UNSCRUBBED):
+    noted = read_document(storage, STORE, META, UNSCRUBBED)
+    if not (noted and noted.value):
         return ()
     try:
         done = repeated(storage.scrub)()
@@ -36,7 +38,8 @@ def scrub(storage: Storage) -> tuple[str, ...]:
         why = f"forgotten bytes are still in the store; opening it or forgetting tries again to remove them: {error}"
     else:
         if done:
-            write_meta(storage, UNSCRUBBED, False)
+            with suppress(Conflict):  # more was erased meanwhile, and whoever did it scrubs again
+                write_document(storage, STORE, META, UNSCRUBBED, False, expected=noted.version)
             return ()
         why = "a reader keeps forgotten bytes in the log; they go when the memory is next opened"
     logger.warning("%s", why)

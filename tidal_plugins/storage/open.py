@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from os import PathLike
+from pathlib import Path
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
@@ -16,6 +18,7 @@ MEMORY = "memory://"
 """The URL of a store in memory: a new and empty one, each time that it is opened."""
 
 _SCHEME = lazy_re(r"([a-z][a-z0-9+.-]*)://")
+_NEARLY = lazy_re(r"\s*postgres(ql)?:/", re.IGNORECASE)
 POSTGRES = ("postgresql", "postgres")
 """The schemes of the URL of a PostgreSQL database."""
 
@@ -51,6 +54,8 @@ def open_storage(
         if key is not None and scheme[1] in POSTGRES:
             raise InvalidInput("key= encrypts a file; a PostgreSQL server encrypts its disks by its own means")
         return _open_url(str(path), scheme[1], settings, read_only)
+    if isinstance(path, str | Path) and _NEARLY.match(str(path)):  # no file: its name would be a password
+        raise InvalidInput("write the URL of a database as a text that begins with postgresql://")
     if read_only:
         return ReadOnlySQLite(
             path,

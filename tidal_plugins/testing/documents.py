@@ -150,6 +150,15 @@ class DocumentContract(Contract):
         about = [document.key for document in store.documents(STORE, META)]
         assert [document.key for document in store.documents(STORE, META, limit=2, after=1)] == about[1:3]
 
+    def test_a_page_that_a_transaction_reads_says_nothing_of_other_documents(self, store: Storage) -> None:
+        for scope in (HERE, STORE):
+            store.write_documents(scope, "facts", {"a": 1, "b": 1, "c": 1})
+            with store.transaction():
+                store.documents(scope, "facts", ["a", "b", "c"], limit=1, after=1)
+                assert store.write_documents(scope, "facts", {"a": 2, "b": 2}, expected=1, keep=9) == {"a": 2, "b": 2}
+                assert write_document(store, scope, "facts", "c", 2) == 2
+            assert [d.version for d in store.documents(scope, "facts", ["a"], versions=True)] == [2, 1]
+
     def test_the_store_itself_has_documents(self, store: Storage, other: Storage) -> None:
         write_document(store, STORE, "facts", "k", {"a": [1, "é"]})
         write_document(store, HERE, "facts", "k", "of a scope")

@@ -285,6 +285,11 @@ class EntryContract(Contract):
             ({"x": None}, ["null"]),
             ({"x": "1"}, ["text"]),
             ({"x": "[1]"}, ["text list"]),
+            ({"x": [1]}, ["list"]),
+            ({"x": []}, []),
+            ({"x": {"b": ["é"], "a": None}}, ["object"]),
+            ({"x": {"b": ["é"]}}, []),
+            ({"x": {"b": ["é"], "a": None}, "y": 2}, []),
             ({"x": 1, "y": 2}, ["int"]),
             ({"y": None}, []),
             ({"quote\"'\\": "é\0\n"}, ["odd"]),
@@ -294,9 +299,7 @@ class EntryContract(Contract):
             *[({"x": text}, []) for text in HOSTILE],
         ],
     )
-    def test_metadata_match_as_json_values(
-        self, store: Storage, wanted: dict[str, str | int | float | bool | None], expected: list[str]
-    ) -> None:
+    def test_metadata_match_as_json_values(self, store: Storage, wanted: dict[str, Any], expected: list[str]) -> None:
         values: dict[str, dict[str, Any]] = {
             "int": {"x": 1, "y": 2},
             "float": {"x": 1.0},
@@ -307,6 +310,7 @@ class EntryContract(Contract):
             "text": {"x": "1"},
             "text list": {"x": "[1]"},
             "list": {"x": [1]},
+            "object": {"x": {"a": None, "b": ["é"]}},
             "odd": {"quote\"'\\": "é\0\n"},
             "dotted": {"a.b": 1},
             "none": {},

@@ -25,15 +25,11 @@ class Condition:
 
 
 def facets(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the items of metadata that a filter may ask for, as texts that are equal if the items are.
+    """Return the items of metadata as texts that are equal if the items are.
 
-    As in JSON, 1 is 1.0, but neither true nor "1".
+    As in JSON, 1 is 1.0, but neither true nor "1". Lists and objects are equal if they are written alike.
     """
-    return [
-        to_json([name, _plain(value)])
-        for name, value in metadata.items()
-        if value is None or isinstance(value, str | int | float)
-    ]
+    return [to_json([name, _plain(value)]) for name, value in metadata.items()]
 
 
 def facets_of(stored: str) -> list[str]:
@@ -117,7 +113,7 @@ def _members(where: Where) -> Iterable[tuple[str, list[Any]]]:
 
 def _plain(value: Any) -> Any:
     """Return a value as it compares. SQL has integers of 64 bits; longer ones are compared as real numbers."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else int(float(value))

@@ -180,8 +180,9 @@ class DocumentStore(PostgresBase, Documents):
         else:
             rows = self._db.kept(scope, sql, *given)
         if self._db.writing and table == "tidal_documents":
+            absent = dict.fromkeys(keys if limit is None and not after else (), 0)  # a page says nothing of the others
             found = {row[1]: row[3] for row in rows if row[0] == collections[-1]}
-            self._note_versions(scope, collections[-1], {**dict.fromkeys(keys, 0), **found})
+            self._note_versions(scope, collections[-1], {**absent, **found})
         return rows
 
 

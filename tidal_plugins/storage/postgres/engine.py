@@ -32,10 +32,11 @@ EXACT_VECTORS = 25_000
 SCRUB_SECONDS = 1.0
 """Time for which a scrub waits for readers of an older state."""
 
+_NEXT = "SELECT pg_snapshot_xmax(pg_current_snapshot())::xid::text"
 _READERS = """
     SELECT EXISTS (
         SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-        AND backend_type = 'client backend' AND backend_xmin IS NOT NULL
+        AND backend_type = 'client backend' AND greatest(age(backend_xmin), age(backend_xid)) > age(%s::xid)
     )
 """
 _MAY_VACUUM = """
@@ -102,6 +103,7 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         self._figures.clear()
         with self.snapshot():
             allowed = self._db.one(ALL, _OWNS) or self._db.one(ALL, _MAY_VACUUM)
+            following = self._db.one(ALL, _NEXT)  # who began after what has gone by now does not keep it
         if not allowed:
             raise ReadOnly(
                 f"the role at {self.path} may not vacuum; grant it MAINTAIN on the tables (PostgreSQL 17 and later), "
@@ -110,11 +112,11 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
         end, reading = time.monotonic() + SCRUB_SECONDS, True
         while reading and time.monotonic() < end:
             with self._db.lent() as connection:
-                reading = bool(connection.execute(_READERS).fetchone()[0])
+                reading = bool(connection.execute(_READERS, [following]).fetchone()[0])
             if reading:
                 time.sleep(0.02)
         with self._db.lent() as connection:  # outside of a transaction
-            connection.execute(f"VACUUM {', '.join(TABLES)}")
+            connection.execute(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {', '.join(TABLES)}")
         return not reading
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidInput, StorageError
 from tidal_plugins.storage.postgres.texts import adapt
-from tidal_plugins.storage.postgres.translation import translated
+from tidal_plugins.storage.postgres.translation import is_ambiguous, translated
 
 if TYPE_CHECKING:
     import psycopg
@@ -52,6 +52,8 @@ def connected(url: str, path: str, settings: Sequence[str]) -> psycopg.Connectio
     except ImportError as error:
         raise InvalidInput(NEEDED) from error
 
+    if is_ambiguous(url):  # the client would take a part of the password for the host, and show it
+        raise InvalidInput("the URL cannot be read; write @ / ? # in its password as %40 %2F %3F %23")
     with translated(path):
         try:
             given = psycopg.conninfo.conninfo_to_dict(url)

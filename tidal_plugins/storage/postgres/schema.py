@@ -120,6 +120,15 @@ GONE_SUM = "md5(erasure::text || ' ' || entries::text)"
 OF_SCOPES = tuple(f"tidal_{name}" for name in "volumes links log documents earlier_documents gone columns".split())
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
+UNSAMPLED = {
+    "tidal_entries": "text emotions tags metadata tagged facets".split(),
+    "tidal_links": "metadata facets".split(),
+    "tidal_log": ["value"],
+    "tidal_documents": ["value"],
+    "tidal_earlier_documents": ["value"],
+}
+"""Columns of which the planner keeps no statistics: those are copies of values, which a forgetting does not reach."""
+
 _INDEXES = f"""
 CREATE INDEX tidal_scopes_by_path ON tidal_scopes (left(path, {PATH}));
 CREATE INDEX tidal_entries_by_time ON tidal_entries (scope, kind, occurred_at);
@@ -177,6 +186,8 @@ def statements(partitions: int = PARTITIONS) -> str:
         parts.append(_POLICY.format(table, store))
         # Who reads a partition by its own name is held by its own policy.
         parts += [_POLICY.format(f"{table}_{number}", store) for number in range(partitions)]
+    for table, names in UNSAMPLED.items():
+        parts.append(f"ALTER TABLE {table} {', '.join(f'ALTER {name} SET STATISTICS 0' for name in names)};")
     return "\n".join([*parts, _INDEXES, f"INSERT INTO tidal_state (version) VALUES ({VERSION});"])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from tidal_plugins.errors import Busy, DiskFull, InvalidInput, InvalidText, QueryTimeout, ReadOnly, StorageError
+from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
     import psycopg
@@ -17,6 +18,9 @@ TOO_LONG = (
     "Settings.storage.query_deadline"
 )
 
+_AUTHORITY = lazy_re(r"[^/?#]*")
+_HOSTS = lazy_re(r"(\[[^\]]*\]|[^:,]*)(:\d*)?(,(\[[^\]]*\]|[^:,]*)(:\d*)?)*")
+
 _SECRET = ("password", "sslpassword", "passfile", "sslkey")
 """Parameters of a URL that are not shown."""
 
@@ -25,11 +29,23 @@ def shown_url(url: str) -> str:
     """Return a URL without its secrets."""
     try:
         parts = urlsplit(url)
+        if is_ambiguous(url):
+            raise ValueError
         user, at, host = parts.netloc.rpartition("@")
         query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name not in _SECRET], safe="/")
         return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{host}", parts.path, query, ""))
     except ValueError:
         return url.partition("://")[0] + "://…"
+
+
+def is_ambiguous(url: str) -> bool:
+    """Return whether one cannot tell where the password of a URL ends: it has a character that divides a URL."""
+    rest = url.partition("://")[2]
+    place = _AUTHORITY.match(rest)
+    user = place[0] if place else ""
+    if "@" in user:
+        return user.count("@") > 1
+    return "@" in rest.partition("?")[0] or ("@" in rest and not _HOSTS.fullmatch(user))
 
 
 @contextmanager

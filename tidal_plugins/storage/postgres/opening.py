@@ -23,7 +23,6 @@ _SESSION = """
     WITH pooled (p) AS (SELECT pg_backend_pid() <> %s)
     SELECT set_config('lock_timeout', %s, pooled.p), set_config('synchronous_commit', %s, pooled.p),
         set_config('default_transaction_read_only', %s, pooled.p), set_config('jit', 'off', pooled.p),
-        set_config('plan_cache_mode', 'force_generic_plan', pooled.p),
         set_config('client_min_messages', 'error', pooled.p), pooled.p, current_setting('server_encoding') FROM pooled
 """
 _LOCAL = """

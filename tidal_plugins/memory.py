@@ -234,21 +234,10 @@ class TidalMemory(CompactingView):
 
         services = self._services
         request = Request.of(
-            self.scope,
-            query,
-            self.now(),
-            services.settings,
-            services.affect,
-            filter,
-            limit=limit,
-            window=window,
-            hops=hops,
-            associative=associative,
-            as_of=as_of,
-            session=session_id(session),
-            affect=affect,
-            profile=profile,
-        )
+            self.scope, query, self.now(), services.settings, services.affect, filter,
+            limit=limit, window=window, hops=hops, associative=associative,
+            as_of=as_of, session=session_id(session), affect=affect, profile=profile,
+        )  # fmt: skip
         return services.recall(request, secrets=check_flag(secrets, "secrets"))
 
     @traced("tidal.whisper", lambda shown: {"tidal.hits": len(shown.hits), "tidal.characters": len(shown.text)})

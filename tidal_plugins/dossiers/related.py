@@ -30,7 +30,7 @@ RARE = 12
 NEAR, LIKELY = 0.5, 0.32
 """Cosines with an entry on the topic from which on an entry that shares such a label with it is on the topic too, and
 one that shares several, or a label that several on the topic have."""
-MOST = 6
+MOST_RELATED = 6
 """Entries that are added at once, the nearest ones."""
 
 
@@ -74,7 +74,7 @@ class Related:
             sure = len(there) > 1 or len(others[id_]) > 1
             if max(near, default=0.0) >= (LIKELY if sure else NEAR):
                 found[id_] = max(near)
-        return sorted(found, key=lambda id_: -found[id_])[:MOST]
+        return sorted(found, key=lambda id_: -found[id_])[:MOST_RELATED]
 
     def _vectors(self, ids: Collection[str]) -> dict[str, NDArray[np.float32]]:
         found = passage_vectors(self.storage, self.scope, ids)

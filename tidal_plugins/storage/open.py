@@ -56,6 +56,22 @@ def open_storage(
         return _open_url(str(path), scheme[1], settings, read_only)
     if isinstance(path, str | Path) and _NEARLY.match(str(path)):  # no file: its name would be a password
         raise InvalidInput("write the URL of a database as a text that begins with postgresql://")
+    return _open_file(path, settings, key, read_only)
+
+
+def check_writable(storage: Storage) -> None:
+    """Raise ``ReadOnly`` for a store that was opened for reading only."""
+    if getattr(storage, "read_only", False) or isinstance(storage, ReadOnlySQLite):
+        storage.transaction()
+
+
+def path_of(storage: Storage) -> str:
+    """Return the path or URL of a store, or, for an engine that has none, a name that no other open store has."""
+    return str(getattr(storage, "path", None) or f"{type(storage).__name__}:{id(storage):x}")
+
+
+def _open_file(path: str | PathLike[str], settings: StorageSettings, key: Key | None, read_only: bool) -> Storage:
+    """Return the store in a file."""
     if read_only:
         return ReadOnlySQLite(
             path,
@@ -74,17 +90,6 @@ def open_storage(
         column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
         key=key,
     )
-
-
-def check_writable(storage: Storage) -> None:
-    """Raise ``ReadOnly`` for a store that was opened for reading only."""
-    if getattr(storage, "read_only", False) or isinstance(storage, ReadOnlySQLite):
-        storage.transaction()
-
-
-def path_of(storage: Storage) -> str:
-    """Return the path or URL of a store, or, for an engine that has none, a name that no other open store has."""
-    return str(getattr(storage, "path", None) or f"{type(storage).__name__}:{id(storage):x}")
 
 
 def _open_url(url: str, scheme: str, settings: StorageSettings, read_only: bool) -> Storage:

@@ -29,7 +29,7 @@ WORDINGS = 25
 """Links of an entry that are looked through for its earlier wordings."""
 
 
-MOST = 50
+MOST_SHOWN = 50
 """Things that would go whose first words are shown."""
 
 
@@ -112,7 +112,7 @@ def _looked(page: Page, receipt: Receipt, told: str = "", status: int = 200) -> 
     asked |= {"seen": _seen(receipt), "count": str(len(receipt.ids))}
     gone = set(receipt.ids)
     unknown = [id_ for id_ in page.text("ids").split() if bare_id(id_) not in gone]
-    texts = texts_of(page.memory, receipt.ids[:MOST])
+    texts = texts_of(page.memory, receipt.ids[:MOST_SHOWN])
     return page.show("hands.html", status, receipt=receipt, asked=asked, told=told, texts=texts, unknown=unknown)
 
 

@@ -35,7 +35,7 @@ from tidal_plugins.tuning import GraphTuning
 
 logger = logging.getLogger(__name__)
 
-MOST = 8
+MOST_CLAIMED = 8
 """Episodes that are claimed at a time, at most."""
 
 CLAIMED_SECONDS = 0.5
@@ -228,7 +228,7 @@ class _Pace:
     def done(self, episodes: int, seconds: float) -> None:
         if self.left is not None:
             self.left -= episodes
-        self.most = max(1, min(MOST, int(CLAIMED_SECONDS * episodes / max(seconds, 1e-9))))
+        self.most = max(1, min(MOST_CLAIMED, int(CLAIMED_SECONDS * episodes / max(seconds, 1e-9))))
 
 
 def index_changes(

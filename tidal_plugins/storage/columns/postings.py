@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "postings"
 
-MOST = 8_000_000
+MOST_POSTINGS = 8_000_000
 """Postings of a scope that are kept, 6 bytes each. A million turns have about ten million of them, and the words of
 most queries are a small part."""
 
@@ -64,7 +64,7 @@ class Postings:
         with self._lock:
             for word, posting in zip(words, found, strict=True):
                 self._keep(word, posting)
-            while self._size > MOST:
+            while self._size > MOST_POSTINGS:
                 self._size -= len(self._known.popitem(last=False)[1].rows)
         return [_within(posting, len(arrays.passages["key"])) for posting in found]
 

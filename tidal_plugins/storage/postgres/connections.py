@@ -13,7 +13,7 @@ from tidal_plugins.errors import Closed, QueryTimeout, ReadOnly, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
 from tidal_plugins.storage.postgres.opening import connected, local, session
-from tidal_plugins.storage.postgres.pool import MOST, Pool
+from tidal_plugins.storage.postgres.pool import MOST_CONNECTIONS, Pool
 from tidal_plugins.storage.postgres.translation import TOO_LONG, is_lost, shown_url, translated, translation
 from tidal_plugins.storage.postgres.work import ANY, Limit, Statement, Work
 
@@ -38,7 +38,9 @@ _LINES = "SELECT nextval('tidal_lines') FROM generate_series(1, %s)"
 class Connections:
     """Runs statements of a store. Each names its scope, for which alone the server then shows rows."""
 
-    def __init__(self, url: str, *, durable: bool, busy_timeout: float, read_only: bool, most: int = MOST) -> None:
+    def __init__(
+        self, url: str, *, durable: bool, busy_timeout: float, read_only: bool, most: int = MOST_CONNECTIONS
+    ) -> None:
         self.path, self.read_only = shown_url(url), read_only
         self._closed, self.slow, self.timeouts, self.trips = False, 0, 0, 0
         self._local = threading.local()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KEPT = 256
 """Erasures of a scope that are noted. A reader that last looked before them loads the scope anew."""
 
-MOST = 4096
+MOST_GONE = 4096
 """Entries of one erasure that are noted. For more, every reader loads the scope anew, which takes no longer."""
 
 _PASSAGES = """
@@ -63,7 +63,7 @@ _GONE = f"""
         INSERT INTO tidal_gone (scope, erasure, entries, checksum)
         SELECT g.*, {GONE_SUM}
         FROM (SELECT %s::bigint, r.erasures, %s::bigint[] FROM risen r) g (scope, erasure, entries)
-        WHERE cardinality(entries) <= {MOST}
+        WHERE cardinality(entries) <= {MOST_GONE}
         ON CONFLICT (scope, erasure) DO UPDATE SET entries = excluded.entries, checksum = excluded.checksum
     ), trimmed AS (DELETE FROM tidal_gone g USING risen r WHERE g.scope = %s AND g.erasure <= r.erasures - {KEPT}),
     dropped AS (

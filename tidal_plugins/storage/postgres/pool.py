@@ -17,7 +17,7 @@ from tidal_plugins.errors import Busy
 if TYPE_CHECKING:
     import psycopg
 
-MOST = 16
+MOST_CONNECTIONS = 16
 """Connections of a store at a time. A block that finds none free waits for one."""
 
 IDLE = 300.0

@@ -12,7 +12,7 @@ from tidal_plugins.storage.values import from_json, to_json
 KEPT = 256
 """Erasures of a scope that are noted. A reader that last looked before them loads the scope anew."""
 
-MOST = 4096
+MOST_GONE = 4096
 """Entries of one erasure that are noted. For more, every reader loads the scope anew, which takes no longer."""
 
 _ERASED = "UPDATE scopes SET erasures = ifnull(erasures, 0) + 1 WHERE key = ? RETURNING erasures"
@@ -26,7 +26,7 @@ def note_gone(db: Connections, scope: int, entries: Sequence[int]) -> None:
     """Let the erasures of a scope rise, note which entries went or were replaced, and drop what is saved of them."""
     drop_pieces(db, scope, entries)
     erasures = int(db.one(_ERASED, scope) or 0)
-    if erasures and len(entries) <= MOST:
+    if erasures and len(entries) <= MOST_GONE:
         keys = to_json(list(entries))
         db.run(_NOTE, scope, erasures, keys, gone_checksum(scope, erasures, keys))
         db.run(_TRIM, scope, erasures - KEPT)

@@ -11,15 +11,16 @@ BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 # The tests start many processes. Where this is set, each of them would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo inspect browser test test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence clean
+.PHONY: help demo inspect browser test test-all test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
 	@echo "make inspect            the memory of the demo as pages in a browser: what it holds, and why it recalls what"
 	@echo "make demo STORE=postgres  the same on a PostgreSQL server, started for it, or STORE=postgresql://user@host/db"
-	@echo "make test               every test"
+	@echo "make test               what to run after each change: no server, no browser, no processes (minutes)"
+	@echo "make test-all           every test, and property tests with many examples"
 	@echo "make browser            Debian's Chromium, for the tests of these pages; without it they are skipped (needs root)"
-	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
+	@echo "make test-oldest        a sample of the tests on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, the documentation and the code in it"
 	@echo "make docs               the documentation, as a site in build/site"
 	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
@@ -47,8 +48,11 @@ browser:
 test: .venv/.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
+test-all: .venv/.stamp
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --all
+
 test-oldest: .venv-oldest/.stamp
-	@.venv-oldest/bin/python -m pytest -q -m "not slow"
+	@.venv-oldest/bin/python -m pytest -q
 
 check: .venv/.stamp
 	@$(BIN)/ruff format --check .

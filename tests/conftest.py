@@ -25,14 +25,36 @@ ROOM = 4 * 2**30
 """Bytes that must be free there for the files of the tests: some 300 MB for each of the last three runs."""
 
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")  # a busy machine takes longer than the 200 ms that an example has otherwise
+# A busy machine takes longer than the 200 ms that an example has otherwise.
+settings.register_profile("quick", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("all", settings.get_profile("quick"), max_examples=100)
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run slow tests too, and property tests with many examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Put the files of the tests into memory if there is room: thousands of stores are written, synced and removed."""
+    settings.load_profile("all" if config.getoption("--all") else "quick")
     if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+SLOW_FIXTURES = {"postgres", "own_postgres", "browse"}
+"""The fixtures that start a server or a browser."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out, unless all were asked for or one was named."""
+    if config.getoption("--all") or any("::" in argument for argument in config.args):
+        return
+    quick, slow = [], []
+    for item in items:
+        needs = SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        (slow if needs or item.get_closest_marker("slow") else quick).append(item)
+    items[:] = quick
+    config.hook.pytest_deselected(items=slow)
 
 
 LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), ("peers", "timeout"))

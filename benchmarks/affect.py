@@ -17,6 +17,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,7 +39,7 @@ from tidal_plugins import (
 )
 from tidal_plugins.affect.circumplex import LABELS, PLACES
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.storage.memory import MemoryStorage
+from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -211,7 +212,8 @@ def calm(path: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[s
     spoken = own.estimate(texts, embedder.embed(texts))
     stored = own.estimate(texts, embedder.embed([f"{turn.speaker}: {turn.text}" for turn in turns]))
     lexicon = LexiconEmotion().estimate(texts)
-    told = AffectLoop(MemoryStorage(), own, Tuning().affect).told(texts, spoken)
+    with closing(TemporarySQLite()) as store:
+        told = AffectLoop(store, own, Tuning().affect).told(texts, spoken)
     found = {"spoken": spoken, "stored": stored, "by sentences": told, "lexicon": lexicon}
     return {"turns": len(texts)} | {name: stirred(feelings) for name, feelings in found.items()}
 

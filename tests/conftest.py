@@ -13,7 +13,6 @@ pytest.register_assert_rewrite("tidal_plugins.testing")
 
 from tests.postgres_server import own_postgres, postgres, postgres_url  # noqa: E402, F401
 from tidal_plugins import HashingEmbedder, OnnxEmbedder, Settings, TidalMemory  # noqa: E402
-from tidal_plugins.storage.memory import Contents, MemoryStorage  # noqa: E402
 from tidal_plugins.testing import FrozenClock  # noqa: E402
 
 OpenMemory = Callable[..., TidalMemory]
@@ -77,31 +76,19 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-def engine() -> str:
-    """Return the engine of ``open_memory``: ``sqlite`` or ``memory``. Test files that run on both override it."""
-    return "sqlite"
-
-
-@pytest.fixture
-def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[OpenMemory]:
+def open_memory(tmp_path: Path, clock: FrozenClock) -> Iterator[OpenMemory]:
     """Return a function that opens ``agent.db``, or the store named, with a hashing embedder and a clock that stands
     still.
 
     All memories are closed at the end. A time limit that a test does not set is long enough for a busy machine.
     """
     opened: list[TidalMemory] = []
-    stores: dict[str, Contents] = {}
 
     def open_(name: str = "agent.db", *, settings: Settings | None = None, **options: Any) -> TidalMemory:
         options = {"embedder": HashingEmbedder(), "clock": clock, **options}
         options["settings"] = patient(settings or Settings())
-        if "storage" in options:
-            opened.append(TidalMemory(**options))
-        elif engine == "memory":
-            storage = MemoryStorage(stores.setdefault(name, Contents()))
-            opened.append(TidalMemory(storage=storage, **options))
-        else:
-            opened.append(TidalMemory(tmp_path / name, **options))
+        place = () if "storage" in options else (tmp_path / name,)
+        opened.append(TidalMemory(*place, **options))
         return opened[-1]
 
     yield open_

@@ -31,12 +31,6 @@ from tidal_plugins import (
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
-
-@pytest.fixture(params=["sqlite", "memory"])
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 WEATHER = ToolCall("weather", {"city": "Oslo", "days": [1, 2]}, id="c1", result="-3 °C")
 BROKEN = ToolCall("mail", {"to": "ann@example.org"}, id="c2", result="timeout", error=True)
 

@@ -53,7 +53,7 @@ class TidalMemory(CompactingView):
     from any thread and has an async twin whose name begins with ``a``.
 
     Args:
-        path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
+        path: the file, made if it does not exist, or ``memory://`` for a new memory that goes when it is closed.
         storage: an engine to use instead of ``path``.
         key: returns the key of the file, which is encrypted with it. Needs an SQLite with ciphers.
         read_only: whether only to read the file, which must be there. What would write raises ``ReadOnly``.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import count, pairwise
+from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
 from tests.compaction.histories import chat, loop, step
 from tests.compaction.test_compactor import NOW, payload
 from tidal_plugins import Compaction, Exchange, HashingEmbedder, Message, Settings, TidalMemory
-from tidal_plugins.storage.memory import Contents, MemoryStorage
 
 QUIET = Settings(graph={"background": False})
 LIMITS = 100
@@ -42,34 +43,32 @@ HISTORIES = {
 Compact = Callable[[int], Compaction]
 
 
-def recorded(history: list[Message]) -> Compact:
+def recorded(history: list[Message], folder: Path) -> Compact:
     """Return a function that compacts a history within a limit, as if for the first time.
 
-    The completed turns are recorded once; each compaction begins with the store as it was then.
+    The completed turns are recorded once; each compaction has a copy of the file as it was then.
     """
-    contents = Contents()
+    numbers = count()
 
-    def opened() -> TidalMemory:
-        return TidalMemory(storage=MemoryStorage(contents), embedder=HashingEmbedder(), settings=QUIET)
+    def opened(path: Path) -> TidalMemory:
+        return TidalMemory(path, embedder=HashingEmbedder(), settings=QUIET)
 
     asked = [place for place, message in enumerate(history) if message.role == "user"]
-    with opened() as memory:
+    with opened(folder / "recorded.db") as memory:
         memory.record_many(Exchange(tuple(history[first:last]), "s") for first, last in pairwise(asked))
-    before = contents.state
 
     def compacted(max_tokens: int) -> Compaction:
-        contents.state = before
-        with opened() as memory:
+        with opened(copyfile(folder / "recorded.db", folder / f"{next(numbers)}.db")) as memory:
             return memory.compactor(max_tokens=max_tokens).compact(history, thread="s")
 
     return compacted
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_what_remains_grows_with_the_limit(name: str) -> None:
+def test_what_remains_grows_with_the_limit(tmp_path: Path, name: str) -> None:
     history = HISTORIES[name]
     whole = payload(history).tokens
-    compacted = recorded(history)
+    compacted = recorded(history, tmp_path)
     made = [compacted(whole * (30 + n) // 100) for n in range(LIMITS)]
     sizes = [each.after.tokens for each in made]
     for before, after in pairwise(sizes):
@@ -85,10 +84,10 @@ def _all_told(compaction: Compaction, larger: list[Compaction]) -> bool:
     return all(compaction.after.tokens >= (1 - FALL) * each.after.tokens for each in larger if each.rebuilt)
 
 
-def test_files_shrink_before_they_vanish() -> None:
+def test_files_shrink_before_they_vanish(tmp_path: Path) -> None:
     history = with_files()
     whole = payload(history).tokens
-    compacted = recorded(history)
+    compacted = recorded(history, tmp_path)
     made = [compacted(int(whole * share)).files for share in (1.0, 0.8, 0.6, 0.4)]
     shown = [sum(len(file.content) for file in files) for files in made]
     assert shown == sorted(shown, reverse=True)

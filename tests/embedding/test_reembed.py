@@ -33,11 +33,6 @@ OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 WORDS = "jazz piano bread tea train Oslo bridge garden winter paint".split()
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 def fill(memory: TidalMemory, notes: int = 30) -> None:
     """Record turns, notes, a long document, a fact, and turns of another scope."""
     exchanges = [Exchange((Message("user", f"I like {word}", speaker="Ann"),), "s", word) for word in WORDS]

@@ -14,11 +14,6 @@ from tidal_plugins.testing import FrozenClock
 PORTO, LISBON = "My cousin Nora lives in Porto.", "My cousin Nora lives in Lisbon."
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> TidalMemory:
     memory = open_memory()

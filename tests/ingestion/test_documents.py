@@ -11,11 +11,6 @@ from tidal_plugins import InvalidInput, Note, NotFound, TidalMemory
 OpenMemory = Callable[..., TidalMemory]
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 def notes(*texts: str) -> Iterator[Note]:
     return (Note(text) for text in texts)
 

@@ -178,8 +178,6 @@ def test_what_is_no_backup_is_told_and_passed_over(tmp_path: Path) -> None:
             restore(tmp_path / path, tmp_path / "new.db")
     with pytest.raises(InvalidInput):
         list_backups(tmp_path / "nowhere")
-    with open_memory("memory://") as memory, pytest.raises(InvalidInput, match="no file"):
-        memory.backup(tmp_path / "copy.db")
 
 
 async def test_the_twins_do_the_same(tmp_path: Path) -> None:

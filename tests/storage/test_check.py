@@ -193,13 +193,6 @@ def test_work_that_waits_is_no_fault_and_is_counted(memory: TidalMemory) -> None
     assert memory.check().waiting in (0, 1)
 
 
-def test_a_store_in_memory_is_checked_too() -> None:
-    with TidalMemory("memory://", embedder=HashingEmbedder()) as memory:
-        memory.remember("The ladder is in the shed.")
-        assert memory.check(repair=True).ok
-        assert memory.check().rows["entries"] == 1
-
-
 async def test_the_twin_does_the_same(memory: TidalMemory) -> None:
     assert (await memory.acheck()).ok
 

@@ -1,4 +1,4 @@
-"""Export and load: a whole memory as one file, without loss, on every engine; damaged files are refused."""
+"""Export and load: a whole memory as one file, without loss; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -29,12 +29,6 @@ OpenMemory = Callable[..., TidalMemory]
 
 GONE = "The plan of the garden stands behind the calendar of the sailing club, on the second shelf."
 QUIET = Settings(graph={"background": False})
-
-
-@pytest.fixture(params=["sqlite", "memory"])
-def engine(request: pytest.FixtureRequest) -> str:
-    """Return each engine in turn: the one that is loaded into."""
-    return str(request.param)
 
 
 @pytest.fixture

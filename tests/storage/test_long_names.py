@@ -20,11 +20,9 @@ CONTROLS = range(1, 3)
 """Characters that PostgreSQL gets as one or two."""
 
 
-@pytest.fixture(params=["sqlite", "memory", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TidalMemory]:
-    where = {"sqlite": lambda: tmp_path / "agent.db", "memory": lambda: "memory://"}
-    kind = request.param
-    path = request.getfixturevalue("postgres_url") if kind == "postgres" else where[kind]()
+    path = request.getfixturevalue("postgres_url") if request.param == "postgres" else tmp_path / "agent.db"
     settings = Settings(graph={"background": False})
     with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
         yield memory

@@ -1,143 +1,204 @@
-"""The in-memory engine: the contract, the order of SQLite's results, and what is its own."""
+"""``memory://``: a new store each time, in a temporary file that goes when it is closed, or after a crash."""
 
+import os
+import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
-from random import Random
-from threading import Thread
-from typing import Any
 
-import numpy as np
 import pytest
 
-from tidal_plugins.errors import Busy, Closed
-from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.memory import Contents, MemoryStorage
-from tidal_plugins.storage.shorthands import passage_vectors, write_document
-from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.testing import ALL, HERE, NOON, StoreContract, ids, record
+from tests.waiting import PATIENCE
+from tidal_plugins import HashingEmbedder, Peer, StorageError, TidalMemory, restore
+from tidal_plugins.storage.sqlite import TemporarySQLite
+from tidal_plugins.storage.sqlite.temporary import FILE, FOLDER
+from tidal_plugins.testing import ALL, HERE, ids, record
+from tidal_plugins.testing.contract import in_thread
+
+Open = Callable[..., TidalMemory]
 
 
-class TestMemory(StoreContract):
-    @pytest.fixture
-    def open_store(self) -> Callable[[], Storage]:
-        contents = Contents()
-        return lambda: MemoryStorage(contents)
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder, which is the temporary directory."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
 
 
-WORDS = (
-    "jazz piano pianos playing played plays daily café deploy deploys deployment billing storage possibly terribly "
-    "technology easily running runner ran 東京 京都 naïve 2024 v2 don't"
-).split()
+def opened(*path: object, **options: object) -> TidalMemory:
+    return TidalMemory(*(path or ("memory://",)), embedder=HashingEmbedder(), **options)  # type: ignore[arg-type]
 
 
-def filled(store: Storage, random: Random) -> Storage:
-    """Write, replace and erase some entries, the same ones for equal ``random``."""
-    for number in range(200):
-        vector = [float(random.randrange(-2, 3)) or 0.5 for _ in range(3)]
-        text = " ".join(random.choices(WORDS, k=random.randrange(1, 12)))
-        fields = {"thread": random.choice("st"), "occurred_at": NOON + random.randrange(20) * timedelta(hours=1)}
-        one = record(f"e{random.randrange(150)}", text, random.choice([vector, None]), **fields)
-        store.put(HERE, [one], replace=bool(store.get(HERE, [one.entry.id])))
-        store.put(("there",), [record(str(number), text, scope=("there",))])
-        if number % 7 == 0:
-            store.erase(HERE, [f"e{random.randrange(150)}"])
-    return store
+def left_behind(folder: Path, name: str = "a", *files: str) -> Path:
+    """Return a folder as a process that was killed leaves it."""
+    left = folder / f"{FOLDER}{name}"
+    left.mkdir(0o700)
+    for file in files or (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+        (left / file).touch()
+    return left
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_results_come_in_the_order_of_sqlite(tmp_path: Path, seed: int) -> None:
-    engines = [SQLiteStorage(tmp_path / "memory.db"), MemoryStorage()]
-    sqlite, memory = (filled(engine, Random(seed)) for engine in engines)
-    everything = ids(sqlite.find(HERE, ALL))
-    assert memory.find(HERE, ALL) == sqlite.find(HERE, ALL)
-    assert memory.summaries(HERE, everything) == sqlite.summaries(HERE, everything)
-    assert memory.statistics(HERE).corpus == sqlite.statistics(HERE).corpus
-    assert sorted(memory.adjacent(HERE, everything, 2, ALL)) == sorted(sqlite.adjacent(HERE, everything, 2, ALL))
-    for where in (ALL, Where(threads=["s"]), Where(since=NOON + timedelta(hours=9))):
-        for word in WORDS:
-            expected = sqlite.matching(HERE, [word, "played"], 20, where)
-            found = memory.matching(HERE, [word, "played"], 20, where)
-            assert ids(found) == ids(expected), word
-            assert [match.score for match in found] == pytest.approx([match.score for match in expected])
-        expected = sqlite.nearest(HERE, np.array([1.0, 0.2, -0.3], np.float32), 20, where)
-        assert memory.nearest(HERE, np.array([1.0, 0.2, -0.3], np.float32), 20, where) == expected
-    for engine in engines:
-        engine.close()
+def test_each_opening_is_an_empty_store_that_leaves_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened() as one, opened() as other:
+        one.record("I play jazz piano.", "Noted.")
+        assert "jazz" in one.recall("piano")[0].text
+        assert len(other.recall("piano")) == 0
+        assert one.path.startswith("memory://")
+        assert one.path != other.path
+        assert [each.stat().st_mode & 0o777 for each in folder.iterdir()] == [0o700, 0o700]
+    assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_engines_are_stores_of_their_own_unless_they_share_contents() -> None:
-    contents = Contents()
-    one, other, apart = MemoryStorage(contents), MemoryStorage(contents), MemoryStorage()
-    one.put(HERE, [record("a")])
-    one.close()
-    assert ids(other.find(HERE, ALL)) == ["a"]
-    assert apart.find(HERE, ALL) == []
-    assert other.path == one.path != apart.path
+def test_one_store_can_be_the_peer_of_another(folder: Path) -> None:
+    with opened() as other, opened(peers=[Peer(other, name="team")]) as own:
+        other.remember("The build takes ten minutes.")
+        assert own.recall("build minutes")[0].origin == "team"
 
 
-def test_what_is_read_may_be_changed_and_what_was_given_too() -> None:
-    store, metadata = MemoryStorage(), {"a": [1]}
-    store.put(HERE, [record("a", metadata=metadata)])
-    write_document(store, HERE, "facts", "k", metadata)
-    metadata["a"].append(2)
-    store.get(HERE, ["a"])["a"].metadata["a"].append(3)
-    assert store.get(HERE, ["a"])["a"].metadata == {"a": [1]}
-    assert store.documents(HERE, "facts")[0].value == {"a": [1]}
+def test_it_is_checked_measured_and_backed_up_like_a_file(folder: Path, tmp_path: Path) -> None:
+    with opened() as memory:
+        memory.remember("The ladder is in the shed.")
+        assert memory.check(repair=True).ok
+        assert memory.check().rows["entries"] == 1
+        assert memory.stats().file_bytes > 0
+        memory.backup(tmp_path / "copy.db")
+    restore(tmp_path / "copy.db", tmp_path / "restored.db")
+    with opened(tmp_path / "restored.db") as memory:
+        assert memory.recall("ladder")[0].text == "The ladder is in the shed."
 
 
-def test_a_transaction_waits_for_another_and_then_gives_up() -> None:
-    contents = Contents()
-    one, other = MemoryStorage(contents), MemoryStorage(contents, busy_timeout=0.01)
-    with one.transaction(), pytest.raises(Busy):
-        other.put(HERE, [record("a")])
-    assert other.put(HERE, [record("a")]) == ["a"]
+def test_nothing_is_synced_and_readers_hold_up_no_writer(folder: Path) -> None:
+    store = TemporarySQLite()
+    assert [store._db.get().pragma(name) for name in ("synchronous", "journal_mode")] == [0, "wal"]
+    with store._db.unsynced():
+        assert store._db.get().pragma("synchronous") == 0
+    with store.snapshot():
+        assert store.find(HERE, ALL) == []
+        in_thread(lambda: store.put(HERE, [record("a")]))
+        assert store.find(HERE, ALL) == []
+    assert ids(store.find(HERE, ALL)) == ["a"]
+    store.close()
 
 
-def test_a_store_closed_by_another_thread_writes_nothing_more() -> None:
-    contents = Contents()
-    store = MemoryStorage(contents)
-    with pytest.raises(Closed), store.transaction():
-        store.put(HERE, [record("a")])
-        thread = Thread(target=store.close)
-        thread.start()
-        thread.join()
-    assert MemoryStorage(contents).find(HERE, ALL) == []
+def test_a_store_that_was_dropped_is_removed_too(folder: Path) -> None:
+    store = TemporarySQLite()
+    store._remove()  # as when it is collected, or at the end of the process
+    assert list(folder.iterdir()) == []
+    store.close()
 
 
-def test_vectors_may_have_another_size_once_the_last_was_erased() -> None:
-    store = MemoryStorage()
-    store.put(HERE, [record("a", vector=[1.0]), record("b")])
-    store.erase(HERE, ["a"])
-    store.put(("there",), [record("c", vector=[1.0, 2.0], scope=("there",))])
-    assert store.nearest(HERE, np.ones(2, np.float32), 9, ALL) == []
-    store.put(HERE, [record("d", vector=[1.0, 2.0])])
-    assert ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["d"]
+def test_what_a_killed_process_left_is_removed_by_the_next_opening(folder: Path) -> None:
+    left, unfinished = left_behind(folder), left_behind(folder, "b", FILE)
+    with opened():
+        assert not left.exists()
+        assert not unfinished.exists()
 
 
-def test_another_thread_sees_no_vector_that_is_not_there_yet() -> None:
-    store = MemoryStorage()
-    store.put(HERE, [record("first", "piano", [1.0, 0.0])])
-    seen = []
+def test_what_is_in_use_or_is_none_of_ours_stays(folder: Path, tmp_path: Path) -> None:
+    strange = left_behind(folder, "strange", "thesis.tex")
+    (folder / f"{FOLDER}file").write_text("a file")
+    (folder / f"{FOLDER}link").symlink_to(left_behind(tmp_path))
+    (folder / "other").mkdir()
+    before = sorted(folder.iterdir())
+    with opened() as first:
+        first.remember("The ladder is in the shed.")
+        with opened():
+            assert first.check().ok
+    assert sorted(folder.iterdir()) == before
+    assert (strange / "thesis.tex").exists()
+    assert (tmp_path / f"{FOLDER}a" / FILE).exists()
 
-    def read() -> None:
-        found = passage_vectors(store, HERE, ["first"])
-        seen.append(found.units.tolist())
 
-    def at_each_line(frame: Any, event: str, argument: Any) -> Any:
-        if event == "line" and frame.f_code.co_name == "_append":
-            thread = Thread(target=read)
-            thread.start()
-            thread.join()
-        return at_each_line
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_folders_of_other_users_stay(folder: Path) -> None:
+    left = left_behind(folder)
+    os.chown(left, 65534, 65534)
+    with opened():
+        assert (left / FILE).exists()
 
-    before = sys.gettrace()
-    sys.settrace(at_each_line)
-    try:
-        for number in range(150):  # the arrays grow
-            store.put(HERE, [record(f"e{number}", "piano", [0.0, 1.0])])
-    finally:
-        sys.settrace(before)
-    assert len(seen) > 300
-    assert all(units == [[1.0, 0.0]] for units in seen)
+
+def test_a_folder_that_another_process_took_for_one_left_behind_is_made_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = tempfile.mkdtemp, []
+
+    def taken(**options: str) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            Path(made[0]).rmdir()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", taken)
+    with opened() as memory:
+        memory.remember("The ladder is in the shed.")
+    assert len(made) == 2
+
+
+def test_without_a_temporary_directory_it_says_what_to_do(folder: Path) -> None:
+    folder.rmdir()
+    with pytest.raises(StorageError, match="TMPDIR"):
+        opened()
+
+
+PROGRAM = """
+import os, sys
+from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.sqlite import TemporarySQLite
+
+store = TemporarySQLite()
+if sys.argv[1] == "fork":
+    pid = os.fork()
+    if not pid:
+        write_meta(store, "said", "by the child")
+        store.close()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert read_meta(store, "said") == "by the child"
+    print(os.listdir(os.environ["TMPDIR"]) != [], flush=True)
+    store.close()
+print("open", flush=True)
+if sys.argv[1] == "wait":
+    input()
+"""
+
+
+def process(*words: str) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stdin=pipe, stdout=pipe, text=True)
+
+
+@pytest.mark.slow
+def test_the_store_of_another_process_stays_until_that_is_killed(folder: Path) -> None:
+    other = process("wait")
+    assert other.stdout
+    assert other.stdout.readline() == "open\n"
+    [theirs] = folder.iterdir()
+    with opened():
+        assert (theirs / FILE).exists()
+    other.send_signal(signal.SIGKILL)
+    other.communicate(timeout=PATIENCE)
+    assert theirs.exists()
+    with opened():
+        assert not theirs.exists()
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_without_closing_leaves_nothing(folder: Path) -> None:
+    assert process("end").communicate(timeout=PATIENCE)[0] == "open\n"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_shares_the_store_and_does_not_remove_it(folder: Path) -> None:
+    assert process("fork").communicate(timeout=PATIENCE)[0] == "True\nopen\n"
+    assert list(folder.iterdir()) == []

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from tests.storage.test_memory import WORDS, filled
 from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import Busy, InvalidInput, ReadOnly, StorageError
@@ -63,6 +62,26 @@ class TestPostgres(StoreContract):
         ):
             pytest.skip("before PostgreSQL 17 only the owner of a table vacuums it")
         return lambda: PostgresStorage(plain_url)
+
+
+WORDS = (
+    "jazz piano pianos playing played plays daily café deploy deploys deployment billing storage possibly terribly "
+    "technology easily running runner ran 東京 京都 naïve 2024 v2 don't"
+).split()
+
+
+def filled(store: Storage, random: Random) -> Storage:
+    """Write, replace and erase some entries, the same ones for equal ``random``."""
+    for number in range(200):
+        vector = [float(random.randrange(-2, 3)) or 0.5 for _ in range(3)]
+        text = " ".join(random.choices(WORDS, k=random.randrange(1, 12)))
+        fields = {"thread": random.choice("st"), "occurred_at": NOON + random.randrange(20) * timedelta(hours=1)}
+        one = record(f"e{random.randrange(150)}", text, random.choice([vector, None]), **fields)
+        store.put(HERE, [one], replace=bool(store.get(HERE, [one.entry.id])))
+        store.put(("there",), [record(str(number), text, scope=("there",))])
+        if number % 7 == 0:
+            store.erase(HERE, [f"e{random.randrange(150)}"])
+    return store
 
 
 def test_results_come_in_the_order_of_sqlite(tmp_path: Path, plain_url: str) -> None:

@@ -25,7 +25,7 @@ from tidal_plugins import (
     TidalMemory,
     list_backups,
 )
-from tidal_plugins.storage.memory import MemoryStorage
+from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.testing import FrozenClock
 
 
@@ -142,7 +142,7 @@ def test_only_a_file_is_opened_so(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="read_only="):
         opened("memory://", read_only=True)
     with pytest.raises(InvalidInput, match="read_only="):
-        TidalMemory(storage=MemoryStorage(), embedder=HashingEmbedder(), read_only=True)
+        TidalMemory(storage=TemporarySQLite(), embedder=HashingEmbedder(), read_only=True)
     with pytest.raises(InvalidInput, match="read_only"):
         opened(tmp_path / "agent.db", read_only="yes")
     assert list(tmp_path.iterdir()) == []

@@ -23,11 +23,6 @@ NEW = "They moved the dentist appointment to Friday 6 March at 14:30."
 QUERY = "When is the dentist appointment?"
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def engine(request: Any) -> Any:
-    return request.param
-
-
 @pytest.fixture
 def memory(open_memory: Any) -> Any:
     return open_memory(settings=BY_HAND)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.settings import StorageSettings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
+from tidal_plugins.storage.sqlite import MEMORY, ReadOnlySQLite, SQLiteStorage, TemporarySQLite
 from tidal_plugins.storage.sqlite.encryption import Key
-
-MEMORY = "memory://"
-"""The URL of a store in memory: a new and empty one, each time that it is opened."""
 
 _SCHEME = lazy_re(r"([a-z][a-z0-9+.-]*)://")
 _NEARLY = lazy_re(r"\s*postgres(ql)?:/", re.IGNORECASE)
@@ -73,33 +71,18 @@ def path_of(storage: Storage) -> str:
 def _open_file(path: str | PathLike[str], settings: StorageSettings, key: Key | None, read_only: bool) -> Storage:
     """Return the store in a file."""
     if read_only:
-        return ReadOnlySQLite(
-            path,
-            timeout=settings.busy_timeout,
-            query_deadline=settings.query_deadline,
-            exact_vectors_up_to=settings.exact_vectors_up_to,
-            column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
-            key=key,
-        )
+        return ReadOnlySQLite(path, timeout=settings.busy_timeout, key=key, **_limits(settings))
     return SQLiteStorage(
-        path,
-        durability=settings.durability,
-        busy_timeout=settings.busy_timeout,
-        query_deadline=settings.query_deadline,
-        exact_vectors_up_to=settings.exact_vectors_up_to,
-        column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
-        key=key,
+        path, durability=settings.durability, busy_timeout=settings.busy_timeout, key=key, **_limits(settings)
     )
 
 
 def _open_url(url: str, scheme: str, settings: StorageSettings, read_only: bool) -> Storage:
     if url == MEMORY:
-        from tidal_plugins.storage.memory import MemoryStorage
-
-        return MemoryStorage(busy_timeout=settings.busy_timeout)
+        return TemporarySQLite(busy_timeout=settings.busy_timeout, **_limits(settings))
     if scheme == "memory":
         raise InvalidInput(
-            f"a store in memory has no name, got {shown(url)}; open {MEMORY!r} once and share the object"
+            f"a temporary store has no name, got {shown(url)}; open {MEMORY!r} once and share the object"
         )
     if scheme in POSTGRES:
         from tidal_plugins.storage.postgres import PostgresStorage
@@ -108,9 +91,15 @@ def _open_url(url: str, scheme: str, settings: StorageSettings, read_only: bool)
             url,
             durability=settings.durability,
             busy_timeout=settings.busy_timeout,
-            query_deadline=settings.query_deadline,
-            exact_vectors_up_to=settings.exact_vectors_up_to,
-            column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
             read_only=read_only,
+            **_limits(settings),
         )
     raise InvalidInput(f"no engine opens {scheme}://; pass a file path, {MEMORY!r}, a postgresql:// URL, or storage=")
+
+
+def _limits(settings: StorageSettings) -> dict[str, Any]:
+    return {
+        "query_deadline": settings.query_deadline,
+        "exact_vectors_up_to": settings.exact_vectors_up_to,
+        "column_cache_bytes": settings.column_cache_mb * 1024 * 1024,
+    }

@@ -166,6 +166,14 @@ class SearchContract(Contract):
         assert len(store.find(HERE, ALL)) == 0
         assert store.put(HERE, [record("b", vector=[1.0])]) == ["b"]
 
+    def test_vectors_may_have_another_size_once_the_last_was_erased(self, store: Storage) -> None:
+        store.put(HERE, [record("a", vector=[1.0]), record("b")])
+        store.erase(HERE, ["a"])
+        store.put(("there",), [record("c", vector=[1.0, 2.0], scope=("there",))])
+        assert store.nearest(HERE, np.ones(2, np.float32), 9, ALL) == []
+        store.put(HERE, [record("d", vector=[1.0, 2.0])])
+        assert ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["d"]
+
     @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-300, 1e300])
     def test_any_length_but_zero_is_a_vector(self, store: Storage, scale: float) -> None:
         store.put(HERE, [record("a", vector=np.array([3.0, 4.0]) * scale)])

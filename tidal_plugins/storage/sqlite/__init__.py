@@ -2,5 +2,6 @@
 
 from tidal_plugins.storage.sqlite.engine import SQLiteStorage
 from tidal_plugins.storage.sqlite.read_only import ReadOnlySQLite
+from tidal_plugins.storage.sqlite.temporary import MEMORY, TemporarySQLite
 
-__all__ = ["ReadOnlySQLite", "SQLiteStorage"]
+__all__ = ["MEMORY", "ReadOnlySQLite", "SQLiteStorage", "TemporarySQLite"]

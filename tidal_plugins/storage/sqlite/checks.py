@@ -113,8 +113,8 @@ class CheckStore(SQLiteBase, Checks):
                 self._collect(faults, part())
             self._collect(faults, self._index(unindexed))
             rows = self.counted()
-            lost = is_lost(self._db.get(), self.path)
-        return Examined(rows, faults, unindexed, log_bytes(self.path), lost)
+            lost = is_lost(self._db.get(), self._db.path)
+        return Examined(rows, faults, unindexed, log_bytes(self._db.path), lost)
 
     def counted(self) -> dict[str, int]:
         """Return how many rows each table has."""

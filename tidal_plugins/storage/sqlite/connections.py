@@ -101,7 +101,7 @@ class Connections(Statements):
         """Let a transaction inside end before it is on disk: a power cut may undo it, and harms nothing else. Inside of
         another transaction this changes nothing."""
         connection = self.get()
-        if self._block is not None:
+        if self._block is not None or self._synchronous == "OFF":
             yield
             return
         connection.execute("PRAGMA synchronous = NORMAL")

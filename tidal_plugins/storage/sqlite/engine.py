@@ -43,6 +43,7 @@ class SQLiteStorage(
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
     the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
+    ``"none"`` never syncs: after a power cut the file may be damaged.
     A scope with more passages than ``exact_vectors_up_to`` is searched by sign codes, and the best are compared with
     the stored vectors. ``column_cache_bytes`` bounds what all scopes together hold in memory. ``key`` returns the key
     of an encrypted file.
@@ -54,7 +55,7 @@ class SQLiteStorage(
         self,
         path: str | PathLike[str],
         *,
-        durability: Literal["full", "fast"] = "full",
+        durability: Literal["full", "fast", "none"] = "full",
         busy_timeout: float = 30.0,
         query_deadline: float = 2.0,
         exact_vectors_up_to: int = EXACT_VECTORS,
@@ -63,7 +64,7 @@ class SQLiteStorage(
     ) -> None:
         if key is not None:
             check_key(key)
-        synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
+        synchronous = {"full": "FULL", "fast": "NORMAL", "none": "OFF"}[durability]
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path, self.key = self._db.path, key
         self._scopes, self._figures = Scopes(), {}
@@ -88,8 +89,8 @@ class SQLiteStorage(
                 return 0
 
         with self.snapshot():
-            lost = is_lost(self._db.get(), self.path)
-        return Measures(size(self.path), log_bytes(self.path), self._db.slow, self._db.timeouts, lost)
+            lost = is_lost(self._db.get(), self._db.path)
+        return Measures(size(self._db.path), log_bytes(self._db.path), self._db.slow, self._db.timeouts, lost)
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -71,9 +71,10 @@ def open_file(
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         connection.enable_load_extension(False)
+        connection.execute(f"PRAGMA synchronous = {synchronous}")  # first: a change of the journal is synced, too
         _use_wal(connection, busy_timeout)
         connection.execute(
-            f"PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+            "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
             f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"
         ).fetchall()  # some of them return a row, and what follows a row is not run until it is read
         connection.wal_autocheckpoint(0)  # a write moves the log into the file, and marks the file

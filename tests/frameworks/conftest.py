@@ -1,4 +1,4 @@
-"""Scripted models, memories, and the doors through which agents of the frameworks have them. Processes import it too."""
+"""Scripted models, memories, and graphs, for the tests of all frameworks. Worker processes import it too."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from llama_index.core.memory import Memory
 
 from langchain_tidal import TidalMemoryMiddleware, with_memory
 from llama_index_tidal import TidalChatMemory, TidalMemoryBlock
-from tests.frameworks.conftest import MARK, ScriptedModel, calling, graph_of, metronome
+from tests.frameworks.conftest import FOLDER, MARK, ScriptedModel, calling, graph_of, metronome
 from tests.frameworks.llama_index import conftest as index
 
 CONFIG = {"configurable": {"thread_id": "piano"}}

@@ -6,9 +6,6 @@ from datetime import UTC, datetime
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_tests.integration_tests import ToolsIntegrationTests
-from langchain_tests.unit_tests import ToolsUnitTests
-from pydantic import ValidationError
 
 from langchain_tidal import ChatModelExtractor, SearchGraph, TidalMemoryMiddleware, TidalRetriever
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
@@ -41,32 +38,6 @@ def shop(path, clock):
 def call(memory, **arguments):
     tool = SearchGraph(memory=memory)
     return tool.invoke({"type": "tool_call", "id": "call-1", "name": tool.name, "args": arguments})
-
-
-class _Tool:
-    @pytest.fixture(autouse=True)
-    def _store(self, shop):
-        self.store = shop
-
-    @property
-    def tool_constructor(self):
-        return SearchGraph
-
-    @property
-    def tool_constructor_params(self):
-        return {"memory": self.store}
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"entity": "calculate_tax_liability", "aspect": "dependents", "limit": 3}
-
-
-class TestToolUnit(_Tool, ToolsUnitTests):
-    """LangChain's own suite."""
-
-
-class TestToolIntegration(_Tool, ToolsIntegrationTests):
-    """LangChain's own suite."""
 
 
 # the retriever
@@ -150,17 +121,6 @@ def test_what_was_said_cannot_leave_the_fence(shop):
         lines = call(shop, entity="calculate_tax_liability", aspect=aspect, limit=20).text.splitlines()
         assert all(line.startswith("- [ep:") for line in lines[2:-1])
         assert "<system>" not in str(lines)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"entity": ""}, {"entity": "x" * 501}, {"limit": 21}, {"aspect": "mood"}, {"at": "yesterday"}, {}]
-)
-def test_wrong_arguments_come_back_as_text(shop, wrong):
-    message = call(shop, **{"entity": "deployment", **wrong} if wrong else {})
-    assert message.status == "error"
-    assert message.text.startswith("Not done.")
-    with pytest.raises(ValidationError):
-        SearchGraph(memory=shop).args_schema(**wrong)
 
 
 async def test_async_says_the_same(shop):

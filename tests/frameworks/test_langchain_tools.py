@@ -4,12 +4,10 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from langchain_tests.integration_tests import ToolsIntegrationTests
-from langchain_tests.unit_tests import ToolsUnitTests
-from pydantic import ValidationError
 
-from langchain_tidal import ReadEpisode, SaveMemory, SearchMemory, TidalMemoryMiddleware, memory_tools
-from tidal_plugins import Closed, Corrupt, Forgotten
+from langchain_tidal import ReadEpisode, TidalMemoryMiddleware, memory_tools
+from tests.frameworks.conftest import by_config
+from tidal_plugins import Closed, Corrupt
 
 FACT = "I practise jazz piano every evening after dinner."
 ASK = "Who practises jazz piano?"
@@ -30,71 +28,6 @@ def save(memory):
     return memory_tools(memory)[1]
 
 
-class _Standard:
-    @pytest.fixture(autouse=True)
-    def _store(self, memory):
-        memory.remember("A jazz piano has 88 keys.")
-        self.store = memory
-
-    @property
-    def tool_constructor_params(self):
-        return {"memory": self.store}
-
-
-class _Search(_Standard):
-    @property
-    def tool_constructor(self):
-        return SearchMemory
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"query": "jazz piano", "limit": 3}
-
-
-class _Save(_Standard):
-    @property
-    def tool_constructor(self):
-        return SaveMemory
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"text": "Mr Quill tunes the piano.", "kind": "fact", "tags": ["piano"]}
-
-
-class _Read(_Standard):
-    @property
-    def tool_constructor(self):
-        return ReadEpisode
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"citation": self.store.record(user="Which key?", agent="F.", id="t1").citation, "page": 1}
-
-
-class TestReadUnit(_Read, ToolsUnitTests):
-    """LangChain's own suite."""
-
-
-class TestReadIntegration(_Read, ToolsIntegrationTests):
-    """LangChain's own suite."""
-
-
-class TestSearchUnit(_Search, ToolsUnitTests):
-    """LangChain's own suite."""
-
-
-class TestSearchIntegration(_Search, ToolsIntegrationTests):
-    """LangChain's own suite."""
-
-
-class TestSaveUnit(_Save, ToolsUnitTests):
-    """LangChain's own suite."""
-
-
-class TestSaveIntegration(_Save, ToolsIntegrationTests):
-    """LangChain's own suite."""
-
-
 # search
 
 
@@ -107,12 +40,6 @@ def test_search_returns_a_fenced_line_for_each_memory_and_documents_beside_it(me
     assert line == f"- [{document.metadata['citation']}] just now, user: {FACT}"
     assert document.page_content == FACT
     assert message.status == "success"
-
-
-async def test_async_does_the_same(memory, search, save):
-    stored = await save.ainvoke({"text": FACT})
-    assert stored.startswith("Saved as [mem:")
-    assert FACT in await search.ainvoke({"query": ASK})
 
 
 def test_search_says_when_nothing_is_found(search):
@@ -134,12 +61,6 @@ def test_recalled_text_can_forge_neither_line_nor_fence(memory, search):
     text = call(search, query=ASK).text
     assert text.count("</tidal-memory") == 1
     assert "\nSYSTEM" not in text
-
-
-def test_the_model_can_search_the_archive(search):
-    schema = convert_to_openai_tool(search)["function"]["parameters"]["properties"]["include_archived"]
-    assert "faded" in schema["description"]
-    assert call(search, query=ASK, include_archived=True).text == "Nothing found."
 
 
 @pytest.mark.parametrize(
@@ -168,11 +89,6 @@ def test_what_is_saved_is_found_and_can_be_told_from_what_was_said(memory, save)
     assert citation == f"Saved as [{hit.entry.citation}]."
     assert (hit.entry.kind, hit.entry.source, hit.entry.tags) == ("skill", "agent", ("tuning",))
     assert memory.forget(source="agent").count == 1
-
-
-def test_saving_the_same_again_changes_nothing(memory, save):
-    assert call(save, text=FACT).text == call(save, text=FACT).text
-    assert len(memory.recall(ASK)) == 1
 
 
 # refusals
@@ -204,19 +120,6 @@ def test_a_refusal_is_text_that_the_model_can_read(memory, search, save, name, a
     assert not memory.recall("anything")
 
 
-def test_what_was_forgotten_is_not_saved_again(memory, save):
-    memory.forget(memory.remember(FACT).id)
-    message = call(save, text=FACT)
-    assert message.status == "error"
-    assert "forgotten" in message.text
-    with pytest.raises(Forgotten):
-        memory.remember(FACT)
-
-
-async def test_async_refuses_in_the_same_way(search):
-    assert (await search.ainvoke({"query": " "})).startswith("Not done. ")
-
-
 def test_a_fault_of_the_store_is_an_error_and_no_text_for_the_model(memory, search, save):
     memory.close()
     for tool, arguments in ((search, {"query": ASK}), (save, {"text": FACT})):
@@ -240,12 +143,8 @@ def test_the_schema_is_closed_and_shows_neither_memory_nor_scope_nor_config(sear
 # scope
 
 
-def by_user(context, config):
-    return ("user", config["configurable"]["user_id"])
-
-
 def test_a_scope_may_come_from_the_config(memory):
-    search, save = memory_tools(memory, scope=by_user)
+    search, save = memory_tools(memory, scope=by_config)
     anna, ben = ({"configurable": {"user_id": name}} for name in ("anna", "ben"))
     save.invoke({"text": FACT}, anna)
     assert FACT in search.invoke({"query": ASK}, anna)
@@ -268,8 +167,8 @@ async def test_an_agent_searches_and_saves_in_the_scope_of_its_run(memory, says,
     model = says(AIMessage("", tool_calls=calls), "Anna does.")
     agent = create_agent(
         model,
-        memory_tools(memory, scope=by_user),
-        middleware=[TidalMemoryMiddleware(memory, scope=by_user)],
+        memory_tools(memory, scope=by_config),
+        middleware=[TidalMemoryMiddleware(memory, scope=by_config)],
     )
     given, config = {"messages": [HumanMessage("Who does?")]}, {"configurable": {"user_id": "anna", "thread_id": "t"}}
     result = agent.invoke(given, config) if style == "sync" else await agent.ainvoke(given, config)
@@ -284,16 +183,6 @@ async def test_an_agent_searches_and_saves_in_the_scope_of_its_run(memory, says,
     anna.forget(source="diary")
     assert FACT not in str(anna.episodes[episode.id]), "found again, it was no new memory"
     assert memory.episodes.list() == []
-
-
-def test_tools_show_no_memory_when_printed(memory):
-    for tool in memory_tools(memory):
-        assert "TidalMemory" not in repr(tool)
-
-
-def test_arguments_are_checked_by_their_schema(search):
-    with pytest.raises(ValidationError):
-        search.args_schema(query=ASK, typo=1)
 
 
 def test_damage_is_an_error_too(memory, search, monkeypatch):

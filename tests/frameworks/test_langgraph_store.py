@@ -765,8 +765,7 @@ WRONG = [
     ({"value": {"text": "x" * 1_100}}, "1,000 bytes"),
     ({"index": "text"}, "index must be a collection, such as a list, got 'text'"),
     ({"key": "a\ud800"}, "valid Unicode"),
-    ({"key": 7}, "a key is a text"),
-    ({"key": "k" * 20_000}, "a key is a text"),
+    ({"key": "k" * 2_000}, "a key is a text"),
     ({"namespace": ("n" * 20_000,)}, "a namespace is a tuple"),
     ({"namespace": "docs"}, "a namespace is a tuple"),
 ]
@@ -785,7 +784,7 @@ def test_what_cannot_be_put_is_refused(tmp_path, given, reason):
 
 @pytest.mark.parametrize(
     "op",
-    [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), SearchOp(DOCS, query=5), ListNamespacesOp(limit=-1),
+    [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), SearchOp(DOCS, query=5), GetOp(DOCS, 7), ListNamespacesOp(limit=-1),
      ListNamespacesOp(offset=-1), 5],
 )  # fmt: skip
 def test_bad_operations_and_indexes_are_refused(memory, op):

@@ -1,4 +1,4 @@
-"""TidalChatMemory and TidalMemoryBlock by themselves: what is recorded, what is shown, and how they are written down."""
+"""TidalChatMemory and TidalMemoryBlock by themselves: what they record and show, and how they are written down."""
 
 from __future__ import annotations
 

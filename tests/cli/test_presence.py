@@ -139,6 +139,7 @@ def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) ->
     assert not told.with_name("other.db").exists()
 
 
+@pytest.mark.slow
 def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: Path) -> None:
     tidal(*ALLOW)
     command = [sys.executable, "-m", "tidal_cli", "presence", "watch", "--json"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from tests.inspect.browser import Desk, chromium, served
-from tests.inspect.conftest import HOST, Visit
+from tests.inspect.browser import Desk
+from tests.inspect.conftest import HOST, Browse, Visit
 from tidal_plugins import Forgotten, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
 
@@ -54,11 +52,9 @@ def known(filled: TidalMemory, clock: FrozenClock) -> TidalMemory:
 
 
 @pytest.fixture
-def desk(known: TidalMemory, tmp_path: Path) -> Iterator[Desk]:
+def desk(known: TidalMemory, browse: Browse) -> Desk:
     """Return a browser at a memory that may be changed."""
-    with served(known, allow_writes=True) as address, chromium(tmp_path / "profile", address) as desk:
-        yield desk
-        desk.check()
+    return browse(known, allow_writes=True)
 
 
 def press(desk: Desk, path: str, button: str, **fields: str) -> str:
@@ -118,7 +114,7 @@ def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> No
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bool) -> None:
+def test_views_run_nothing_and_fit(known: TidalMemory, browse: Browse, phone: bool) -> None:
     known.facts[NAME] = HOSTILE
     turn = known.record(f"Nora said {HOSTILE}", HOSTILE, thread=NAME)
     known.graph.relate("Nora", "likes", NAME)
@@ -127,15 +123,12 @@ def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bo
         session.annotate(turn.entries[0], "<b>bold</b>")
     pages = [*VIEWS, f"/web?entry={turn.entries[0]}", f"/entry/{turn.entries[0]}", "/session/1"]
     relation = known.graph.relations(about="Nora", limit=1)[0]
-    with (
-        served(known) as address,
-        chromium(tmp_path / "profile", address, phone=phone, dark=phone) as desk,
-    ):
-        for path in [*pages, f"/relation/{relation.id}"]:
-            desk.open(path)
-            assert desk.tab.locator("h1").count() == 1
-            assert desk.fits, path
-            desk.check()
+    desk = browse(known, phone=phone, dark=phone)
+    for path in [*pages, f"/relation/{relation.id}"]:
+        desk.open(path)
+        assert desk.tab.locator("h1").count() == 1
+        assert desk.fits, path
+        desk.check()
 
 
 def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:

@@ -21,6 +21,7 @@ from tidal_plugins import Episode, HashingEmbedder, TidalMemory
 
 ROOT = Path(__file__).parents[2]
 
+
 @dataclass(frozen=True)
 class Agent:
     """An agent that works in a project."""

@@ -22,7 +22,9 @@ SERVE = f"{NAMED}; from tidal_mcp.__main__ import main; sys.exit(main())"
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.02, 0.07])
-async def test_a_kill_in_the_middle_of_writes_leaves_whole_memories(default_db: Path, tmp_path: Path, seconds: float) -> None:
+async def test_a_kill_in_the_middle_of_writes_leaves_whole_memories(
+    default_db: Path, tmp_path: Path, seconds: float
+) -> None:
     known, saved = tmp_path / "process", dict[str, str]()
     options = ("--db", str(default_db), "--scope", "/".join(SCOPE), "--allow-writes")
 

@@ -24,7 +24,18 @@ SECOND = Path(sys.prefix, "mcp2")
 def test_the_second_line_of_the_sdk_does_the_same(file: str, chosen: str) -> None:
     env = environment()
     env["PYTHONPATH"] = os.pathsep.join([str(SECOND), env["PYTHONPATH"]])
-    command = [sys.executable, "-m", "pytest", "-q", "--all", "-p", "no:cacheprovider", f"tests/mcp/{file}", "-k", chosen]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--all",
+        "-p",
+        "no:cacheprovider",
+        f"tests/mcp/{file}",
+        "-k",
+        chosen,
+    ]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-2_000:]
 

@@ -184,7 +184,9 @@ async def test_a_scope_may_come_from_the_config(users):
     retriever = TidalRetriever(users, scope=by_config)
     for name in ("anna", "ben"):
         assert texts(retriever.invoke(QUERY, thread("t", user_id=name))) == [f"The jazz piano of {name} is black."]
-        assert texts(await retriever.ainvoke(QUERY, thread("t", user_id=name))) == [f"The jazz piano of {name} is black."]
+        assert texts(await retriever.ainvoke(QUERY, thread("t", user_id=name))) == [
+            f"The jazz piano of {name} is black."
+        ]
 
 
 def test_a_retriever_called_inside_a_node_without_config_knows_its_run(users):
@@ -202,7 +204,9 @@ def test_a_scope_that_is_none_is_refused(users, scope):
 
 def test_a_scope_may_be_given_with_a_call_and_never_falls_back_on_another(users):
     retriever = TidalRetriever(users, scope=by_config)
-    assert texts(retriever.invoke(QUERY, thread("t", user_id="anna"), scope=("user", "ben"))) == ["The jazz piano of ben is black."]
+    assert texts(retriever.invoke(QUERY, thread("t", user_id="anna"), scope=("user", "ben"))) == [
+        "The jazz piano of ben is black."
+    ]
     with pytest.raises(KeyError):
         retriever._get_relevant_documents(QUERY, run_manager=None)
 

@@ -133,7 +133,7 @@ REFUSED = [
     ("save_memory", {"text": FACT, "kind": "conversation"}, "kind"),
     ("save_memory", {"text": FACT, "importance": 10}, "importance: Extra inputs"),
     ("save_memory", {"text": "x" * 10_000}, "text"),
-    ("save_memory", {"text": "I never practise the oboe on Sundays."}, "forgotten"),
+    ("save_memory", {"text": FACT}, "forgotten"),
     ("search_graph", {"entity": ""}, "entity"),
     ("search_graph", {"entity": "x" * 501}, "entity"),
     ("search_graph", {"entity": "x", "limit": 21}, "limit"),
@@ -144,7 +144,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("name", "arguments", "reason"), REFUSED)
 async def test_a_refusal_is_text_that_the_model_can_read(memory, name, arguments, reason):
-    memory.forget(memory.remember("I never practise the oboe on Sundays.").id)
+    memory.forget(memory.remember(FACT).id)
     message = Chain(memory).called(name, arguments)
     assert message.status == "error"
     assert message.text.startswith("Not done. ")

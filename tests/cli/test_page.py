@@ -6,8 +6,6 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Tidal
 from tidal_cli.errors import Exit
 
@@ -15,16 +13,13 @@ PAGE = (Path(__file__).parents[2] / "docs" / "tasks" / "command-line.md").read_t
 SHOWN = sorted(set(re.findall(r"^(?:\$ )?tidal ([a-z]+[^#\n]*)", PAGE, re.M)))
 
 
-@pytest.mark.parametrize("line", SHOWN)
-def test_each_command_that_is_shown_has_its_options(tidal: Tidal, line: str) -> None:
-    name, *words = shlex.split(line)
-    groups = [words.pop(0)] if name == "presence" else []
-    text = tidal(name, *groups, "--help").out
-    assert "Usage: tidal" in text
-    assert [word for word in words if word.startswith("-") and word not in text] == []
-
-
-def test_each_command_is_named(tidal: Tidal) -> None:
+def test_each_command_is_named_and_has_the_options_that_are_shown(tidal: Tidal) -> None:
+    for line in SHOWN:
+        name, *words = shlex.split(line)
+        groups = [words.pop(0)] if name == "presence" else []
+        text = tidal(name, *groups, "--help").out
+        assert "Usage: tidal" in text
+        assert [word for word in words if word.startswith("-") and word not in text] == []
     commands = re.findall(r"^  ([a-z]+)  ", tidal("--help").out.partition("Commands:")[2], re.M)
     assert len(commands) > 20
     assert [name for name in commands if f"`{name}`" not in PAGE] == []

@@ -99,37 +99,21 @@ def test_erase_asks_and_leaves_memories(tidal: Tidal) -> None:
 
 
 @pytest.mark.usefixtures("told")
-@pytest.mark.parametrize("name", ["step", "why", "state", "messages", "pause", "resume", "watch"])
-def test_nothing_is_done_that_nobody_allowed(tidal: Tidal, name: str) -> None:
-    ran = tidal("presence", name)
-    assert (ran.code, ran.out) == (3, "")
-    assert "tidal presence allow --zone" in ran.err
-
-
-@pytest.mark.usefixtures("told")
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("allow",),
-        ("allow", "--zone", "Berlin"),
-        ("allow", "--zone", "../../etc/passwd"),
-        ("allow", "--zone", "UTC", "--quiet", "night"),
-        ("allow", "--zone", "UTC", "--quiet", "21:00-25:00"),
-        ("allow", "--zone", "UTC", "--per-day", "0"),
-        ("allow", "--zone", "UTC", "--cooldown", "soon"),
-        ("allow", "--zone", "UTC", "--cooldown", "9999d"),
-        ("pause", "--until", "tomorrow"),
-        ("watch", "--every", "0m"),
-        ("listen",),
-    ],
-)
-def test_a_mistake_ends_with_a_sentence(tidal: Tidal, wrong: tuple[str, ...]) -> None:
-    if wrong[0] in ("pause", "watch"):
-        tidal(*ALLOW)
-    ran = tidal("presence", *wrong)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err
-    assert "Traceback" not in ran.err
+def test_nothing_is_done_that_nobody_allowed_and_a_mistake_ends_with_a_sentence(tidal: Tidal) -> None:
+    for name in ("step", "why", "state", "messages", "pause", "resume", "watch"):
+        ran = tidal("presence", name)
+        assert (ran.code, ran.out) == (3, "")
+        assert "tidal presence allow --zone" in ran.err
+    allow = ["", "--zone Berlin", "--zone ../../etc/passwd", "--zone UTC --quiet night", "--zone UTC --per-day 0"]
+    allow += ["--zone UTC --quiet 21:00-25:00", "--zone UTC --cooldown soon", "--zone UTC --cooldown 9999d"]
+    wrong = [*(f"allow {options}" for options in allow), "pause --until tomorrow", "watch --every 0m", "listen"]
+    for words in wrong:
+        if words.startswith("pause"):
+            tidal(*ALLOW)
+        ran = tidal("presence", *words.split())
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err
+        assert "Traceback" not in ran.err
 
 
 def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) -> None:
@@ -139,6 +123,7 @@ def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) ->
     assert not told.with_name("other.db").exists()
 
 
+@pytest.mark.slow
 def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: Path) -> None:
     tidal(*ALLOW)
     command = [sys.executable, "-m", "tidal_cli", "presence", "watch", "--json"]

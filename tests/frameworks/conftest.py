@@ -1,22 +1,22 @@
-"""A scripted model, and the graphs that the tests of the frameworks run it in. Worker processes import it too."""
+"""Scripted models, memories, and graphs, for the tests of all frameworks. Worker processes import it too."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import tool
+from langchain_core.tools import ToolException, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
@@ -26,11 +26,33 @@ from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
 from tests.forking import forker
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
 
+FOLDER = Path(__file__).parent
 PREPARE = "import langgraph.checkpoint.sqlite, tests.frameworks.conftest"
-
 SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
-Reply = str | AIMessage | Exception | Callable[[list[BaseMessage]], str | AIMessage]
+FACT = "I practise jazz piano every evening after dinner."
+ASK = "Which jazz piano piece should I practise this evening?"
+MARK = "<tidal-memory>"
+
+KNOWN_WARNINGS = (
+    # llama-index-workflows looks at every attribute of an agent, which is a pydantic model
+    "ignore:The `__fields__` attribute is deprecated:DeprecationWarning",
+    "ignore:The `__fields_set__` attribute is deprecated:DeprecationWarning",
+    "ignore:Accessing the 'model_computed_fields' attribute:DeprecationWarning",
+    "ignore:Accessing the 'model_fields' attribute:DeprecationWarning",
+    "ignore:is_running called from within a step:DeprecationWarning",
+    "ignore:create_react_agent has been moved",
+    "ignore:The class `(ConversationChain|LLMChain|InMemoryChatMessageHistory)` was deprecated",
+    "ignore:RunnableWithMessageHistory is deprecated",
+)
+"""Warnings of the frameworks about themselves."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            for warning in KNOWN_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(warning))
 
 
 class ScriptedModel(BaseChatModel):
@@ -47,7 +69,7 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> ScriptedModel:
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
         return self
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
@@ -97,11 +119,12 @@ def check_pairs(messages: Sequence[BaseMessage]) -> None:
 
 
 class CountingEmbedder(HashingEmbedder):
-    """Keeps the texts that it embedded, call by call, and fails as often as ``failures`` says."""
+    """Keeps the texts and the threads that it embedded, call by call, and fails as often as ``failures`` says."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[list[str]] = []
+        self.threads: set[threading.Thread] = set()
         self.failures = 0
 
     def embed(self, texts: Sequence[str]) -> Any:
@@ -109,6 +132,7 @@ class CountingEmbedder(HashingEmbedder):
             self.failures -= 1
             raise EmbeddingError("the embedder is away")
         self.calls.append(list(texts))
+        self.threads.add(threading.current_thread())
         return super().embed(texts)
 
     @property
@@ -116,47 +140,120 @@ class CountingEmbedder(HashingEmbedder):
         """Return the questions that recall embedded. Texts that record embeds come with a summary of their episode."""
         return [texts[0] for texts in self.calls if len(texts) == 1]
 
+    @property
+    def texts(self) -> list[str]:
+        return [text for call in self.calls for text in call]
 
-@tool
-def metronome(tempo: int) -> str:
+
+def tick(tempo: int) -> str:
     """Set the metronome."""
     if tempo < 0:
         raise ValueError(f"no tempo {tempo}")
     return f"The metronome ticks at {tempo}."
 
 
+@tool
+def metronome(tempo: int) -> str:
+    """Set the metronome."""
+    try:
+        return tick(tempo)
+    except ValueError as error:
+        raise ToolException(str(error)) from error
+
+
+metronome.handle_tool_error = True
+
+
+def calling(*calls: tuple[str, dict[str, Any]], text: str = "", **fields: Any) -> AIMessage:
+    """Return a message that calls tools, with the ids ``call-1``, ``call-2``, …"""
+    made = [{"name": name, "args": given, "id": f"call-{n}"} for n, (name, given) in enumerate(calls, 1)]
+    return AIMessage(text, tool_calls=made, **fields)
+
+
+def ticks(*tempos: int, text: str = "") -> AIMessage:
+    made = [{"name": "metronome", "args": {"tempo": tempo}, "id": f"call-{tempo}"} for tempo in tempos]
+    return AIMessage(text, tool_calls=made)
+
+
+def thread(name: str, **configurable: Any) -> Any:
+    return {"configurable": {"thread_id": name, **configurable}, "recursion_limit": 1_000}
+
+
+def user(text: Any, **fields: Any) -> dict[str, Any]:
+    return {"messages": [HumanMessage(text, **fields)]}
+
+
+def texts(messages: Sequence[BaseMessage]) -> list[str]:
+    return [message.text for message in messages]
+
+
+def said(episode: Any) -> list[str]:
+    return [message.text for message in episode.messages]
+
+
+def only(memory: TidalMemory, **where: Any) -> Any:
+    (episode,) = memory.episodes.list(**where)
+    return episode
+
+
+def queries(memory: TidalMemory, **where: Any) -> list[str]:
+    return [episode.query for episode in memory.episodes.list(**where)]
+
+
+def checkpointed(saver: Any) -> str:
+    return repr((dict(saver.storage), dict(saver.blobs), dict(saver.writes)))
+
+
+@dataclass
+class Context:
+    """The context of a run that names its user."""
+
+    user_id: str
+
+
+def by_context(context: Any, config: Any) -> tuple[str, ...]:
+    return ("user", context.user_id)
+
+
+def by_config(context: Any, config: Any) -> tuple[str, ...]:
+    return ("user", config["configurable"]["user_id"])
+
+
 def open_memory(path: Any, embedder: Any = None, **options: Any) -> TidalMemory:
-    return TidalMemory(path, embedder=embedder or HashingEmbedder(), settings=SETTINGS, **options)
+    return TidalMemory(path, embedder=embedder or HashingEmbedder(), **{"settings": SETTINGS, **options})
 
 
-def chat_graph(
+def graph_of(
     memory: TidalMemory,
     model: Any,
     *,
+    tools: Sequence[Any] = (),
+    first: Sequence[tuple[str, Any]] = (),
+    back_to: str = "model",
+    before_tools: Callable[[Any], Any] | None = None,
     state: Any = TidalState,
     scope: Any = None,
-    retry: Any = None,
+    policy: Any = None,
+    agent: str | None = None,
     nested: Any = "apart",
+    retry: Any = None,
     **schema: Any,
 ) -> StateGraph:
-    """Return the graph that the README shows. ``model`` is a chat model or a node."""
+    """Return the graph of the documentation: the nodes of ``first``, recall, model, tools and back, record.
+
+    ``model`` is a chat model or a node.
+    """
+    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested)
+    nodes = [*first, ("recall", recall), ("model", node_of(model))]
     graph = StateGraph(state, **schema)
-    graph.add_node("recall", RecallNode(memory, scope=scope, nested=nested), retry_policy=retry)
-    graph.add_node("model", node_of(model), retry_policy=retry)
-    graph.add_node("record", RecordNode(memory, scope=scope, nested=nested), retry_policy=retry)
-    graph.add_edge(START, "recall").add_edge("recall", "model").add_edge("model", "record")
-    return graph
-
-
-def tool_graph(memory: TidalMemory, model: Any, *, back_to: str = "model", before_tools: Any = None) -> StateGraph:
-    """Return a ReAct loop built by hand, whose tools lead back to the model or to recall."""
-    graph = StateGraph(TidalState)
-    graph.add_node("recall", RecallNode(memory))
-    graph.add_node("model", node_of(model))
+    for name, node in [*nodes, ("record", RecordNode(memory, scope=scope, nested=nested))]:
+        graph.add_node(name, node, retry_policy=retry)
+    for one, other in itertools.pairwise([START, *(name for name, _ in nodes)]):
+        graph.add_edge(one, other)
+    if not tools:
+        return graph.add_edge("model", "record")
     graph.add_node("approve", before_tools or (lambda state: {}))
-    graph.add_node("tools", ToolNode([metronome], handle_tool_errors=True))
-    graph.add_node("record", RecordNode(memory))
-    graph.add_edge(START, "recall").add_edge("recall", "model")
+    graph.add_node("tools", ToolNode(list(tools), handle_tool_errors=True))
     graph.add_conditional_edges("model", tools_condition, {"tools": "approve", END: "record"})
     return graph.add_edge("approve", "tools").add_edge("tools", back_to)
 
@@ -184,6 +281,15 @@ def memory(path, embedder):
 
 
 @pytest.fixture
+def reminded(memory, embedder):
+    """A memory that has something to say to ASK."""
+    memory.record(user=FACT, agent="Noted.", thread="old")
+    embedder.calls.clear()
+    embedder.threads.clear()
+    return memory
+
+
+@pytest.fixture
 def says():
     """Return a function that makes a model with these replies."""
     return lambda *replies: ScriptedModel(replies=list(replies))
@@ -195,19 +301,24 @@ def strict():
     return lambda *replies, **options: StrictModel(replies=list(replies), **options)
 
 
-@pytest.fixture
-def chat(memory):
-    return functools.partial(chat_graph, memory)
+@pytest.fixture(params=["sync", "async"])
+def run(request):
+    """Run a graph, an agent or a chain by either call style."""
+
+    async def call(app, given, config=None, **options):
+        if request.param == "sync":
+            return app.invoke(given, config, **options)
+        return await app.ainvoke(given, config, **options)
+
+    return call
 
 
 @pytest.fixture
-def react(memory):
-    return functools.partial(tool_graph, memory)
+def door(request, memory, embedder):
+    """Return the door that a test names: a way for an agent to have a memory."""
+    from tests.frameworks.doors import DOORS
 
-
-@pytest.fixture
-def metronome_tool():
-    return metronome
+    return DOORS[request.param](memory, embedder)
 
 
 @pytest.fixture
@@ -215,10 +326,9 @@ def in_process(path, tmp_path):
     """Return a function that runs a graph in a process of its own, on the same files."""
 
     def run(**command: Any) -> Any:
-        worker = str(Path(__file__).with_name("graph_process.py"))
+        worker = str(FOLDER / "graph_process.py")
         arguments = [str(path), str(tmp_path / "checkpoints.db"), json.dumps(command)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = forker(PREPARE).run(worker, *arguments, env=environment, cwd=tmp_path)
+        done = forker(PREPARE).run(worker, *arguments, env={**os.environ, "OMP_NUM_THREADS": "1"}, cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
 

@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-from conftest import ScriptedModel, open_memory, tool_graph
+from conftest import ScriptedModel, graph_of, metronome, open_memory
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command, interrupt
@@ -26,7 +26,8 @@ def reply(value: Any) -> Any:
 def main(path: str, checkpoints: str, command: dict[str, Any]) -> dict[str, Any]:
     model = ScriptedModel(replies=[reply(value) for value in command["replies"]])
     with open_memory(path) as memory, SqliteSaver.from_conn_string(checkpoints) as saver:
-        graph = tool_graph(memory, model, before_tools=approve if command.get("ask_before_tools") else None)
+        before = approve if command.get("ask_before_tools") else None
+        graph = graph_of(memory, model, tools=[metronome], before_tools=before)
         app = graph.compile(checkpointer=saver)
         given = Command(resume=command["resume"]) if "resume" in command else {"messages": [("user", command["say"])]}
         result = app.invoke(given, {"configurable": {"thread_id": command["thread"]}})

@@ -9,29 +9,15 @@ import os
 import sys
 from typing import Any
 
-from conftest import ScriptedModel, open_memory
+from conftest import ScriptedModel, graph_of, open_memory
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, StateGraph
-from langgraph.prebuilt import ToolNode, tools_condition
 
 from langchain_tidal import signal_tools
-from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
-from tidal_plugins import Policy, TidalMemory
+from tidal_plugins import Policy
 
 PLANNER = Policy(allow={"reward", "annotate", "view"}, deny={"skip", "dislike"}, max_signals=3)
 ASK = "Which jazz piano piece should I practise?"
-
-
-def graph(memory: TidalMemory, model: Any) -> StateGraph:
-    """Return a ReAct loop whose tools lead back to recall, in the session of its thread."""
-    graph = StateGraph(TidalState)
-    graph.add_node("recall", RecallNode(memory, policy=PLANNER, agent="planner"))
-    graph.add_node("model", lambda state: {"messages": [model.invoke(model_input(state))]})
-    graph.add_node("tools", ToolNode(signal_tools(memory, PLANNER, agent="planner")))
-    graph.add_node("record", RecordNode(memory))
-    graph.add_edge(START, "recall").add_edge("recall", "model").add_edge("tools", "recall")
-    return graph.add_conditional_edges("model", tools_condition, {"tools": "tools", END: "record"})
 
 
 def second(text: str) -> str:
@@ -54,7 +40,9 @@ def main(path: str, checkpoints: str, order: str) -> list[str]:
 
     model = ScriptedModel(replies=[reply])
     with open_memory(path) as memory, SqliteSaver.from_conn_string(checkpoints) as saver:
-        app, config = graph(memory, model).compile(checkpointer=saver), {"configurable": {"thread_id": "friday"}}
+        tools = signal_tools(memory, PLANNER, agent="planner")
+        graph = graph_of(memory, model, tools=tools, back_to="recall", policy=PLANNER, agent="planner")
+        app, config = graph.compile(checkpointer=saver), {"configurable": {"thread_id": "friday"}}
         if order == "resume":
             app.invoke(None, config)
         app.invoke({"messages": [("user", ASK)]}, config, durability="sync")

@@ -1,26 +1,15 @@
 """One policy for errors in all adapters: what raises, what is logged, and what is caught up on."""
 
+from __future__ import annotations
+
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
-from llama_index.core.base.llms.types import ChatMessage
 
-from langchain_tidal import TidalConversationMemory, TidalMemoryMiddleware, with_memory
-from langgraph_tidal import RecallNode, RecordNode
-from llama_index_tidal import TidalChatMemory
-from tidal_plugins import (
-    BadEmbedding,
-    Busy,
-    Closed,
-    EmbeddingError,
-    HashingEmbedder,
-    InvalidInput,
-    InvalidScope,
-    Settings,
-    TidalMemory,
-)
+from langchain_tidal import TidalConversationMemory, with_memory
+from tests.frameworks.conftest import open_memory, queries, thread
+from tests.frameworks.doors import DOORS, Door
+from tidal_plugins import BadEmbedding, Busy, Closed, EmbeddingError, HashingEmbedder, TidalMemory
 
-THREAD = {"configurable": {"thread_id": "t"}}
 FACT, NOTED, ASK, ANSWER = "I practise jazz piano.", "Noted.", "What do I practise?", "Jazz piano."
 
 
@@ -36,96 +25,35 @@ class Embedder(HashingEmbedder):
         return rows * float("nan") if self.fault == "nan" else rows
 
 
-class Nodes:
-    """The nodes of a graph, whose state keeps the history."""
+class Wrapped(Door):
+    """A runnable with a memory around it, and the memory of a classic chain."""
 
-    def __init__(self, memory, **options):
-        self.recall, self.recorder = RecallNode(memory, **options), RecordNode(memory, scope=options.get("scope"))
-        self.messages = []
+    def says(self, *replies):
+        return replies
 
-    def ask(self, text):
-        self.messages.append(HumanMessage(text, id=f"m{len(self.messages)}"))
-        self.recall.invoke({"messages": self.messages}, THREAD)
+    def app(self, replies, **options):
+        runnable = RunnableLambda(lambda _: replies[0]("") if callable(replies[0]) else replies[0])
 
-    def answer(self, text):
-        self.messages.append(AIMessage(text, id=f"m{len(self.messages)}"))
-        self.recorder.invoke({"messages": self.messages}, THREAD)
+        async def ask(text, name="t"):
+            return with_memory(runnable, self.memory, **options).invoke(text, thread(name))
 
-
-class Agent:
-    """An agent of ``create_agent`` with the middleware, whose checkpointer keeps the history."""
-
-    def __init__(self, memory, **options):
-        from langchain.agents import create_agent
-        from langgraph.checkpoint.memory import InMemorySaver
-
-        from tests.frameworks.conftest import ScriptedModel
-
-        self.model = ScriptedModel(replies=[lambda shown: self.reply()])
-        middleware = [TidalMemoryMiddleware(memory, **options)]
-        self.app = create_agent(self.model, [], middleware=middleware, checkpointer=InMemorySaver())
-        self.asked, self.before_answer = "", lambda: None
-
-    def ask(self, text):
-        self.asked = text
-
-    def answer(self, text):
-        def reply():
-            self.before_answer()
-            return text
-
-        self.reply = reply
-        self.app.invoke({"messages": [HumanMessage(self.asked)]}, THREAD)
+        return ask
 
 
-class Wrapped:
-    """A runnable with a memory around it."""
+class Classic(Wrapped):
+    def app(self, replies, **options):
+        chat = TidalConversationMemory(self.memory, thread="t", **options)
 
-    def __init__(self, memory, **options):
-        self.runnable = with_memory(RunnableLambda(lambda _: self.reply()), memory, **options)
-        self.before_answer = lambda: None
+        async def ask(text, name="t"):
+            chat.load_memory_variables({"input": text})
+            said = replies[0]("") if callable(replies[0]) else replies[0]
+            chat.save_context({"input": text}, {"output": said})
 
-    def ask(self, text):
-        self.asked = text
-
-    def answer(self, text):
-        def reply():
-            self.before_answer()
-            return text
-
-        self.reply = reply
-        self.runnable.invoke(self.asked, THREAD)
+        return ask
 
 
-class Chain:
-    """The memory of a classic chain."""
-
-    def __init__(self, memory, **options):
-        self.memory = TidalConversationMemory(memory, thread="t", **options)
-
-    def ask(self, text):
-        self.asked = {"input": text}
-        self.memory.load_memory_variables(self.asked)
-
-    def answer(self, text):
-        self.memory.save_context(self.asked, {"output": text})
-
-
-class Chat:
-    """The memory of a LlamaIndex chat."""
-
-    def __init__(self, memory, **options):
-        self.memory = TidalChatMemory(memory, thread="t", **options)
-
-    def ask(self, text):
-        self.memory.put(ChatMessage(text))
-        self.memory.get()
-
-    def answer(self, text):
-        self.memory.put(ChatMessage(text, role="assistant"))
-
-
-ADAPTERS = [Nodes, Agent, Wrapped, Chain, Chat]
+ALL = pytest.mark.parametrize("kind", [*DOORS.values(), Wrapped, Classic])
+FAULTS = pytest.mark.parametrize(("fault", "error"), [("raises", EmbeddingError), ("nan", BadEmbedding)])
 
 
 @pytest.fixture
@@ -134,91 +62,65 @@ def embedder():
 
 
 @pytest.fixture
-def memory(tmp_path, embedder):
-    with TidalMemory(tmp_path / "agent.db", embedder=embedder, settings=Settings(whisper={"threshold": 0.2})) as memory:
+def memory(path, embedder):
+    with open_memory(path, embedder) as memory:
         yield memory
 
 
-def talk(adapter, question, answer):
-    adapter.ask(question)
-    adapter.answer(answer)
+@FAULTS
+@ALL
+async def test_an_embedder_that_fails_before_or_after_a_turn_raises_and_leaves_nothing(
+    memory, embedder, kind, fault, error
+):
+    def fails(shown):
+        embedder.fault = fault
+        return NOTED
 
-
-def recorded(memory):
-    return [episode.query for episode in memory.episodes.list()]
-
-
-@pytest.mark.parametrize(("fault", "error"), [("raises", EmbeddingError), ("nan", BadEmbedding)])
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_an_embedder_that_fails_before_a_turn_raises(memory, embedder, kind, fault, error):
+    door = kind(memory)
+    with pytest.raises(error):
+        await door.app(door.says(fails))(FACT, "t")
+    assert queries(memory) == []
+    embedder.fault = None
     memory.record(FACT, NOTED)
     embedder.fault = fault
     with pytest.raises(error):
-        talk(kind(memory), ASK, ANSWER)
-    assert recorded(memory) == [FACT]
+        await door.app(door.says(ANSWER))(ASK, "u")
+    assert queries(memory) == [FACT]
 
 
-@pytest.mark.parametrize(("fault", "error"), [("raises", EmbeddingError), ("nan", BadEmbedding)])
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_an_embedder_that_fails_after_a_turn_raises_and_leaves_nothing(memory, embedder, kind, fault, error):
-    adapter = kind(memory)
+@pytest.mark.parametrize("kind", DOORS.values())
+async def test_the_next_run_catches_up_on_a_turn_that_was_missed(memory, kind):
+    def record_many(*_, **__):
+        raise Busy("another process is writing")
 
-    def fails():
-        embedder.fault = fault
-
-    adapter.before_answer = fails
-    adapter.ask(FACT)
-    if kind not in (Agent, Wrapped):
-        fails()
-    with pytest.raises(error):
-        adapter.answer(NOTED)
-    assert recorded(memory) == []
-
-
-@pytest.mark.parametrize("kind", [Nodes, Agent, Chat])
-def test_the_next_run_catches_up_on_a_turn_that_was_missed(memory, embedder, kind):
-    adapter = kind(memory)
+    door = kind(memory)
+    ask = door.app(door.says(NOTED, ANSWER, ANSWER))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TidalMemory, "record_many", refuses(Busy("another process is writing")))
+        patch.setattr(TidalMemory, "record_many", record_many)
         with pytest.raises(Busy):
-            talk(adapter, FACT, NOTED)
-    assert recorded(memory) == []
-    if kind is Chat:  # nothing was added, so that a retry is whole
-        adapter.answer(NOTED)
-    talk(adapter, ASK, ANSWER)
-    assert recorded(memory) == [FACT, ASK]
+            await ask(FACT, "t")
+    assert queries(memory) == []
+    await ask(ASK, "t")
+    assert "".join(queries(memory, thread="t")).replace("\n", "") == FACT + ASK
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_a_turn_that_cannot_be_stored_is_logged_without_its_text_and_the_run_goes_on(memory, kind, caplog):
-    adapter = kind(memory)
-    talk(adapter, "x" * (memory.settings.ingestion.max_chars + 1), NOTED)
-    talk(adapter, ASK, ANSWER)
-    assert recorded(memory) == [ASK]
+@ALL
+async def test_a_turn_that_cannot_be_stored_is_logged_without_its_text_and_the_run_goes_on(memory, kind, caplog):
+    door = kind(memory)
+    ask = door.app(door.says(ANSWER))
+    await ask("x" * (memory.settings.ingestion.max_chars + 1), "t")
+    await ask(ASK, "t")
+    assert queries(memory) == [ASK]
     logged = [record for record in caplog.records if record.name.startswith("tidal_plugins.turns")]
     assert logged
     assert all("was not recorded" in record.getMessage() for record in logged)
     assert "xxx" not in caplog.text
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_a_closed_memory_raises(memory, kind):
-    adapter = kind(memory)
+@ALL
+async def test_a_closed_memory_raises(memory, kind):
+    door = kind(memory)
+    ask = door.app(door.says(ANSWER))
     memory.close()
     with pytest.raises(Closed):
-        talk(adapter, ASK, ANSWER)
-
-
-@pytest.mark.parametrize("kind", [Nodes, Agent, Wrapped, Chat])
-def test_a_mistake_of_the_caller_raises(memory, kind):
-    with pytest.raises(InvalidScope):
-        talk(kind(memory, scope="anna"), ASK, ANSWER)
-    with pytest.raises(InvalidInput, match="policy="):
-        kind(memory, agent="planner")
-
-
-def refuses(error):
-    def record_many(*_, **__):
-        raise error
-
-    return record_many
+        await ask(ASK, "t")

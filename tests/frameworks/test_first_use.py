@@ -33,6 +33,7 @@ def test_opening_embeds_nothing_and_warming_does(path):
         assert len(memory.episodes.list()) == 1
 
 
+@pytest.mark.slow
 def test_warming_loads_the_default_model(tmp_path):
     with TidalMemory(tmp_path / "agent.db") as memory:
         memory.warm()

@@ -1,3 +1,7 @@
+"""The memory of LangChain's classic chains."""
+
+from __future__ import annotations
+
 import pytest
 from langchain_classic.agents import AgentExecutor, create_react_agent
 from langchain_classic.base_memory import BaseMemory
@@ -10,25 +14,8 @@ from langchain_core.tools import Tool
 from pydantic import ValidationError
 
 from langchain_tidal import TidalConversationMemory
+from tests.frameworks.conftest import ASK, FACT, MARK, only, queries, said
 from tidal_plugins import InvalidInput
-
-FACT = "I practise jazz piano every evening after dinner."
-ASK = "Which jazz piano piece should I practise this evening?"
-MARK = "<tidal-memory>"
-
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:The class `ConversationChain` was deprecated"),
-    pytest.mark.filterwarnings("ignore:The class `LLMChain` was deprecated"),
-]
-
-
-def said(episode):
-    return [message.text for message in episode.messages]
-
-
-def only(memory, **where):
-    (episode,) = memory.episodes.list(**where)
-    return episode
 
 
 def prompted(model):
@@ -36,78 +23,49 @@ def prompted(model):
     return ["\n".join(message.text for message in shown) for shown in model.shown]
 
 
-@pytest.fixture
-def reminded(memory, embedder):
-    memory.record(user=FACT, agent="Noted.", thread="old")
-    embedder.calls.clear()
-    return memory
+def conversation(memory, model, **options):
+    return ConversationChain(llm=model, memory=TidalConversationMemory(memory, **options))
 
 
-@pytest.fixture(params=["sync", "async"])
-def run(request):
-    async def call(chain, given):
-        return chain.invoke(given) if request.param == "sync" else await chain.ainvoke(given)
-
-    return call
-
-
-# chains
-
-
-def test_it_is_a_base_memory_and_warns_of_nothing(memory):
-    assert isinstance(TidalConversationMemory(memory), BaseMemory)
-    assert TidalConversationMemory(memory=memory).memory_variables == ["history"]
+def test_it_is_a_base_memory_that_shows_no_memory(memory):
+    chat = TidalConversationMemory(memory=memory)
+    assert isinstance(chat, BaseMemory)
+    assert chat.memory_variables == ["history"]
+    assert "TidalMemory(" not in repr(chat).removeprefix("TidalConversationMemory")
+    assert "memory" not in chat.model_dump()
+    with pytest.raises(ValidationError):
+        TidalConversationMemory(memory, buffer_size=3)
 
 
-async def test_a_conversation_is_reminded_of_another_and_recorded(memory, says, run):
-    model = says("Noted.", "A standard.")
-    await run(ConversationChain(llm=model, memory=TidalConversationMemory(memory, thread="monday")), FACT)
-    friday = ConversationChain(llm=model, memory=TidalConversationMemory(memory, thread="friday"))
-    result = await run(friday, ASK)
-    shown = prompted(model)[1]
-    assert MARK in shown
+async def test_a_conversation_is_reminded_of_another_and_our_whisper_is_no_word_of_the_user(reminded, says, run):
+    model = says("A standard.")
+    result = await run(conversation(reminded, model, thread="friday"), ASK)
+    (shown,) = prompted(model)
     assert FACT in shown
     assert shown.index(MARK) < shown.index(f"Human: {ASK}")
     assert result["response"] == "A standard."
-    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
-    assert only(memory, thread="friday").surfaced
-
-
-async def test_our_own_whisper_is_not_recorded_as_what_the_user_said(reminded, says, run):
-    chain = ConversationChain(llm=says("A standard."), memory=TidalConversationMemory(reminded, thread="friday"))
-    result = await run(chain, ASK)
     assert MARK in result["history"]  # the chain hands it to save_context
-    assert "tidal-memory" not in str(only(reminded, thread="friday"))
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
-    assert FACT not in only(reminded, thread="friday").query
+    episode = only(reminded, thread="friday")
+    assert said(episode) == [ASK, "A standard."]
+    assert "tidal-memory" not in str(episode)
+    assert episode.surfaced
 
 
-async def test_the_last_turns_stand_verbatim_and_are_not_whispered_again(memory, says, run):
-    model = says("Noted.", "A standard.")
-    chain = ConversationChain(llm=model, memory=TidalConversationMemory(memory))
+async def test_the_last_turns_stand_verbatim_and_what_is_no_longer_shown_surfaces(memory, says, run):
+    model = says("Yes.")
+    chain = conversation(memory, model, recent=1)
     await run(chain, FACT)
     await run(chain, ASK)
-    assert f"Human: {FACT}\nAI: Noted.\nHuman: {ASK}" in prompted(model)[1]
+    assert f"Human: {FACT}\nAI: Yes.\nHuman: {ASK}" in prompted(model)[1]
     assert MARK not in prompted(model)[1]
-
-
-def test_turns_that_are_no_longer_shown_surface(memory, says):
-    model = says("Yes.")
-    chain = ConversationChain(llm=model, memory=TidalConversationMemory(memory, recent=1))
-    for text in (FACT, "My umbrella is green.", ASK):
-        chain.invoke(text)
-    assert FACT in prompted(model)[2].split(MARK)[1]
-    assert FACT not in prompted(model)[2].split(MARK)[0]
-
-
-def test_what_is_shown_does_not_grow_with_the_conversation(memory, says):
-    model = says("Yes.")
-    chain = ConversationChain(llm=model, memory=TidalConversationMemory(memory))
-    for number in range(60):
-        chain.invoke(f"On day {number:02} I practised jazz piano piece number {number:02}.")
-    sizes = [len(text) for text in prompted(model)]
-    assert max(sizes[10:]) <= max(sizes[:10]) + 500
-    assert len(memory.episodes.list()) == 60
+    for number in range(12):
+        await run(chain, f"My umbrella number {number} is green.")
+    await run(chain, ASK)
+    recent, whisper = prompted(model)[-1].split(MARK)
+    assert FACT in whisper
+    assert FACT not in recent
+    assert len(prompted(model)[-1]) < len(prompted(model)[1]) + 1_000
+    assert len(memory.episodes.list()) == 15
 
 
 async def test_a_chain_with_a_chat_prompt_gets_messages(reminded, says, run):
@@ -116,61 +74,45 @@ async def test_a_chain_with_a_chat_prompt_gets_messages(reminded, says, run):
     memory = TidalConversationMemory(reminded, memory_key="chat", return_messages=True)
     chain = LLMChain(llm=model, prompt=prompt, memory=memory)
     await run(chain, {"question": "Hello there, friend."})
-    result = await run(chain, {"question": ASK})
-    assert result["text"] == "A standard."
+    assert (await run(chain, {"question": ASK}))["text"] == "A standard."
     assert [message.type for message in model.shown[1]] == ["system", "human", "ai", "human", "human"]
     assert [MARK in message.text for message in model.shown[1]] == [False, False, False, True, False]
     assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
-def react(model, **options):
-    prompt = PromptTemplate.from_template(
-        "{history}\nTools: {tools}\nNames: {tool_names}\nQuestion: {input}\nThought:{agent_scratchpad}"
-    )
+@pytest.mark.parametrize("steps", [False, True])
+async def test_an_executor_recalls_once_and_records_the_turn(reminded, says, embedder, run, steps):
+    model = says("Thought: tick\nAction: metronome\nAction Input: 60", "Thought: done\nFinal Answer: Swing it.")
+    template = "{history}\nTools: {tools}\nNames: {tool_names}\nQuestion: {input}\nThought:{agent_scratchpad}"
     tools = [Tool("metronome", lambda tempo: f"It ticks at {tempo}.", "Sets the metronome.")]
-    return AgentExecutor(agent=create_react_agent(model, tools, prompt), tools=tools, **options)
-
-
-STEPS = ("Thought: tick\nAction: metronome\nAction Input: 60", "Thought: done\nFinal Answer: Swing it.")
-
-
-async def test_an_executor_recalls_once_and_records_the_turn(reminded, says, embedder, run):
-    model = says(*STEPS)
-    executor = react(model, memory=TidalConversationMemory(reminded, thread="friday"))
-    result = await run(executor, {"input": ASK})
-    assert result["output"] == "Swing it."
+    agent = create_react_agent(model, tools, PromptTemplate.from_template(template))
+    chat = TidalConversationMemory(reminded, thread="friday")
+    executor = AgentExecutor(agent=agent, tools=tools, memory=chat, return_intermediate_steps=steps)
+    assert (await run(executor, {"input": ASK}))["output"] == "Swing it."
     assert [FACT in shown for shown in prompted(model)] == [True, True]
     assert embedder.recalls == [ASK]
-    assert said(only(reminded, thread="friday")) == [ASK, "Swing it."]
+    episode = only(reminded, thread="friday")
+    assert (episode.query, episode.answer) == (ASK, "Swing it.")
+    calls = [(call.name, call.arguments, call.result) for call in episode.tool_calls]
+    assert calls == ([("metronome", {"input": "60"}, "It ticks at 60.")] if steps else [])
 
 
-async def test_an_executor_that_returns_its_steps_has_its_tool_calls_recorded(memory, says, run):
-    executor = react(says(*STEPS), memory=TidalConversationMemory(memory), return_intermediate_steps=True)
-    await run(executor, {"input": "Tick."})
-    (call,) = only(memory).tool_calls
-    assert (call.name, call.arguments, call.result) == ("metronome", {"input": "60"}, "It ticks at 60.")
-    assert only(memory).answer == "Swing it."
-
-
-def test_a_chain_that_fails_records_nothing_and_can_be_run_again(reminded, says):
-    chain = ConversationChain(
-        llm=says(ConnectionError("away"), "A standard."), memory=TidalConversationMemory(reminded, thread="friday")
-    )
+def test_a_chain_that_fails_records_nothing_and_can_be_run_again(memory, says):
+    chain = conversation(memory, says(ConnectionError("away"), "A standard."))
     with pytest.raises(ConnectionError):
         chain.invoke(ASK)
     chain.invoke(ASK)
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
+    assert said(only(memory)) == [ASK, "A standard."]
 
 
-def test_beside_other_memories_the_input_has_to_be_named(reminded, says):
-    prompt = PromptTemplate.from_template("{mood} {history} {input}")
-
+def test_beside_other_memories_the_input_has_to_be_named(memory, says):
     def chain(**options):
-        memories = [SimpleMemory(memories={"mood": "happy"}), TidalConversationMemory(reminded, **options)]
+        memories = [SimpleMemory(memories={"mood": "happy"}), TidalConversationMemory(memory, **options)]
+        prompt = PromptTemplate.from_template("{mood} {history} {input}")
         return LLMChain(llm=says("A standard."), prompt=prompt, memory=CombinedMemory(memories=memories))
 
     chain(input_key="input").invoke({"input": ASK})
-    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
+    assert said(only(memory)) == [ASK, "A standard."]
     with pytest.raises(InvalidInput, match=r"input_key=.*mood"):
         chain().invoke({"input": ASK})
 
@@ -178,30 +120,18 @@ def test_beside_other_memories_the_input_has_to_be_named(reminded, says):
 # the methods
 
 
-def test_without_an_input_it_shows_the_last_turns(reminded):
-    memory = TidalConversationMemory(reminded, human_prefix="Anna", ai_prefix="Coach")
-    memory.save_context({"input": "Hello there."}, {"output": "Hello!"})
-    assert memory.load_memory_variables({}) == {"history": "Anna: Hello there.\nCoach: Hello!"}
-    assert TidalConversationMemory(reminded).load_memory_variables({}) == {"history": ""}
-
-
-def test_messages_may_be_returned(reminded):
-    memory = TidalConversationMemory(reminded, return_messages=True)
-    assert memory.load_memory_variables({}) == {"history": []}
-    memory.save_context({"input": "Hello there."}, {"output": "Hello!"})
-    *recent, whisper = memory.load_memory_variables({"input": ASK})["history"]
+async def test_messages_may_be_returned_by_both_styles(reminded):
+    chat = TidalConversationMemory(reminded, return_messages=True)
+    assert chat.load_memory_variables({}) == {"history": []}
+    await chat.asave_context({"input": "Hello there."}, {"output": "Hello!"})
+    shown = await chat.aload_memory_variables({"input": ASK})
+    assert shown == chat.load_memory_variables({"input": ASK})
+    *recent, whisper = shown["history"]
     assert recent == [HumanMessage("Hello there."), AIMessage("Hello!")]
     assert isinstance(whisper, HumanMessage)
     assert FACT in whisper.text
-
-
-async def test_async_twins_do_the_same(reminded):
-    memory = TidalConversationMemory(reminded, thread="friday")
-    assert await memory.aload_memory_variables({"input": ASK}) == memory.load_memory_variables({"input": ASK})
-    await memory.asave_context({"input": ASK}, {"output": "A standard."})
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
-    await memory.aclear()
-    assert memory.load_memory_variables({}) == {"history": ""}
+    await chat.aclear()
+    assert chat.load_memory_variables({}) == {"history": []}
 
 
 @pytest.mark.parametrize(
@@ -242,29 +172,17 @@ def test_steps_with_arguments_keep_them(memory):
     assert (call.arguments, call.result) == ({"tempo": 60}, "{'ticks': True}")
 
 
-def test_an_unknown_option_is_refused(memory):
-    with pytest.raises(ValidationError):
-        TidalConversationMemory(memory, buffer_size=3)
-
-
-def test_printing_it_shows_no_memory(memory):
-    assert "TidalMemory(" not in repr(TidalConversationMemory(memory)).removeprefix("TidalConversationMemory")
-    assert "memory" not in TidalConversationMemory(memory).model_dump()
-
-
 # threads, clear
 
 
-def test_each_object_is_a_conversation_of_its_own_unless_it_is_named(memory):
+def test_a_named_conversation_goes_on_and_others_are_apart(memory):
+    given = {"human_prefix": "Anna", "ai_prefix": "Coach"}
+    TidalConversationMemory(memory, thread="42", **given).save_context({"input": FACT}, {"output": "Noted."})
+    shown = TidalConversationMemory(memory, thread="42", **given).load_memory_variables({})
+    assert shown == {"history": f"Anna: {FACT}\nCoach: Noted."}
     one, other = TidalConversationMemory(memory), TidalConversationMemory(memory)
-    one.save_context({"input": FACT}, {"output": "Noted."})
     assert one.current_thread != other.current_thread
     assert other.load_memory_variables({}) == {"history": ""}
-
-
-def test_a_named_conversation_goes_on(memory):
-    TidalConversationMemory(memory, thread="42").save_context({"input": FACT}, {"output": "Noted."})
-    assert FACT in TidalConversationMemory(memory, thread="42").load_memory_variables({})["history"]
 
 
 def test_clearing_begins_a_new_conversation_and_forgets_nothing(memory):
@@ -286,7 +204,7 @@ async def test_clearing_can_forget_this_conversation_and_no_other(reminded):
         done = clear()
         if done is not None:
             await done
-        assert [episode.query for episode in reminded.episodes.list()] == [FACT]
+        assert queries(reminded) == [FACT]
 
 
 def test_a_scope_may_be_given(memory):
@@ -295,6 +213,5 @@ def test_a_scope_may_be_given(memory):
     chat.clear()
     assert memory.episodes.list() == []
     assert FACT in chat.load_memory_variables({"input": ASK})["history"]
-    assert TidalConversationMemory(memory, scope=("user", "ben")).load_memory_variables({"input": ASK}) == {
-        "history": ""
-    }
+    other = TidalConversationMemory(memory, scope=("user", "ben"))
+    assert other.load_memory_variables({"input": ASK}) == {"history": ""}

@@ -1,5 +1,6 @@
-import asyncio
-from dataclasses import dataclass
+"""What only LangChain's agents have: middleware of others, structured answers, a human in the loop, summaries."""
+
+from __future__ import annotations
 
 import pytest
 from langchain.agents import create_agent
@@ -21,146 +22,63 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from langchain_tidal import TidalMemoryMiddleware
-from tests.waiting import waits_without_blocking
-from tidal_plugins import EmbeddingError, InvalidScope
-
-FACT = "I practise jazz piano every evening after dinner."
-ASK = "Which jazz piano piece should I practise this evening?"
-MARK = "<tidal-memory>"
-
-
-def thread(name, **configurable):
-    return {"configurable": {"thread_id": name, **configurable}}
-
-
-def user(text, **fields):
-    return {"messages": [HumanMessage(text, **fields)]}
-
-
-def calls(*tempos, text=""):
-    made = [{"name": "metronome", "args": {"tempo": tempo}, "id": f"call-{tempo}"} for tempo in tempos]
-    return AIMessage(text, tool_calls=made)
-
-
-def said(episode):
-    return [message.text for message in episode.messages]
-
-
-def only(memory, **where):
-    (episode,) = memory.episodes.list(**where)
-    return episode
-
-
-def texts(messages):
-    return [message.text for message in messages]
-
-
-def checkpointed(saver):
-    return repr((dict(saver.storage), dict(saver.blobs), dict(saver.writes)))
+from tests.frameworks.conftest import (
+    ASK,
+    FACT,
+    MARK,
+    Context,
+    by_config,
+    by_context,
+    calling,
+    checkpointed,
+    metronome,
+    only,
+    queries,
+    said,
+    thread,
+    ticks,
+    user,
+)
+from tidal_plugins import InvalidScope
 
 
 @pytest.fixture
-def reminded(memory, embedder):
-    """A memory that has something to say to ASK."""
-    memory.record(user=FACT, agent="Noted.", thread="old")
-    embedder.calls.clear()
-    return memory
-
-
-@pytest.fixture
-def agent(memory, metronome_tool):
-    def make(model, *, before=(), after=(), scope=None, tools=(metronome_tool,), **options):
+def agent(memory):
+    def make(model, *, before=(), after=(), scope=None, tools=(metronome,), **options):
         middleware = [*before, TidalMemoryMiddleware(memory, scope=scope), *after]
         return create_agent(model, list(tools), middleware=middleware, **options)
 
     return make
 
 
-@pytest.fixture(params=["sync", "async"])
-def run(request):
-    """Run an agent by either call style."""
-
-    async def call(app, given, config=None, **options):
-        if request.param == "sync":
-            return app.invoke(given, config, **options)
-        return await app.ainvoke(given, config, **options)
-
-    return call
-
-
-# recall and record
-
-
-async def test_another_thread_is_reminded_of_what_was_said(memory, agent, says, run):
+def test_an_agent_without_tools_or_checkpointer_remembers_too_beside_its_prompt(memory, agent, says):
     model = says("Noted.", "A standard.")
-    app = agent(model, checkpointer=InMemorySaver())
-    await run(app, user(FACT), thread("monday"))
-    result = await run(app, user(ASK), thread("friday"))
-    (asked,) = model.shown[1]
-    assert asked.text.startswith(MARK)
-    assert asked.text.endswith(ASK)
-    assert FACT in asked.text
-    assert texts(result["messages"]) == [ASK, "A standard."]
-    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
-    assert only(memory, thread="friday").surfaced
-
-
-def test_an_agent_without_tools_or_checkpointer_remembers_too(memory, agent, says):
-    model = says("Noted.", "A standard.")
-    app = agent(model, tools=())
+    app = agent(model, tools=(), system_prompt="Be kind.")
     app.invoke(user(FACT))
     app.invoke(user(ASK))
-    assert FACT in model.shown[1][0].text
-    assert [episode.query for episode in memory.episodes.list()] == [FACT, ASK]
-
-
-def test_the_model_of_an_empty_memory_sees_the_messages_as_they_are(agent, says):
-    model = says("Noted.")
-    agent(model).invoke(user(FACT, id="h1"))
-    assert model.shown == [[HumanMessage(FACT, id="h1")]]
-
-
-def test_what_the_model_sees_anyway_is_not_whispered(agent, says):
-    model = says("Noted.", "A standard.")
-    app = agent(model, checkpointer=InMemorySaver())
-    app.invoke(user(FACT), thread("one"))
-    app.invoke(user(ASK), thread("one"))
-    assert texts(model.shown[1]) == [FACT, "Noted.", ASK]
-
-
-def test_the_system_prompt_stays_first_and_as_it_is(reminded, agent, says):
-    model = says("A standard.")
-    agent(model, system_prompt="Be kind.").invoke(user(ASK))
-    assert [message.type for message in model.shown[0]] == ["system", "human"]
-    assert model.shown[0][0] == SystemMessage("Be kind.")
-    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
+    assert [message.type for message in model.shown[1]] == ["system", "human"]
+    assert model.shown[1][0] == SystemMessage("Be kind.")
+    assert FACT in model.shown[1][1].text
+    assert [said(episode) for episode in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "A standard."]]
 
 
 def test_without_a_human_message_nothing_is_recalled_or_recorded(memory, agent, says, embedder):
-    model = says("Welcome!")
-    agent(model).invoke({"messages": [SystemMessage("Greet.")]})
+    agent(says("Welcome!")).invoke({"messages": [SystemMessage("Greet.")]})
     assert memory.episodes.list() == []
     assert embedder.calls == []
 
 
-# the whisper is for the model's request only
-
-
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_no_checkpoint_contains_the_whisper(reminded, agent, says, durability):
-    saver, model = InMemorySaver(), says(calls(60, 90), "A standard.")
-    app = agent(model, checkpointer=saver)
-    result = app.invoke(user(ASK), thread("friday"), durability=durability)
+def test_no_checkpoint_contains_the_whisper(reminded, tmp_path, agent, says, durability):
+    saver, model = InMemorySaver(), says(ticks(60, 90), "A standard.")
+    result = agent(model, checkpointer=saver).invoke(user(ASK), thread("friday"), durability=durability)
     assert MARK in model.shown[1][0].text
     assert ASK in checkpointed(saver)
     assert "tidal-memory" not in checkpointed(saver)
     assert FACT not in checkpointed(saver)
     assert result.keys() == {"messages"}
-
-
-def test_no_checkpoint_on_disk_contains_the_whisper(reminded, tmp_path, agent, says):
-    with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
-        agent(says("A standard."), checkpointer=saver).invoke(user(ASK), thread("friday"))
+    with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as disk:
+        agent(model, checkpointer=disk).invoke(user(ASK), thread("sunday"), durability=durability)
     stored = b"".join(part.read_bytes() for part in tmp_path.glob("checkpoints.db*"))
     assert ASK.encode() in stored
     assert b"tidal-memory" not in stored
@@ -175,38 +93,7 @@ def test_what_surfaced_is_private_and_plain(reminded, agent, says):
     assert "recalled" not in app.get_input_jsonschema()["properties"]
 
 
-def test_an_answer_that_repeats_the_whisper_is_no_new_memory(reminded, agent, says):
-    agent(says(lambda shown: f"{shown[0].text}\nSo I say: a standard.")).invoke(user(ASK), thread("friday"))
-    episode = only(reminded, thread="friday")
-    assert MARK in episode.answer, "verbatim"
-    answered = reminded.get(episode.entries[-1]).text
-    assert MARK not in answered
-    assert FACT not in answered
-    assert answered.endswith("So I say: a standard.")
-
-
-# once per user turn
-
-
-async def test_a_tool_loop_with_parallel_calls_recalls_once_and_is_one_episode(reminded, agent, says, embedder, run):
-    model = says(calls(60, 90), calls(120, text="Faster."), "Swing it.")
-    await run(agent(model), user(ASK), thread("friday"))
-    first, second, third = (texts(shown) for shown in model.shown)
-    assert first[0].startswith(MARK)
-    assert second == [first[0], "", "The metronome ticks at 60.", "The metronome ticks at 90."]
-    assert third == [*second, "Faster.", "The metronome ticks at 120."]
-    assert embedder.recalls == [ASK]
-    episode = only(reminded, thread="friday")
-    assert [call.result for call in episode.tool_calls] == [f"The metronome ticks at {n}." for n in (60, 90, 120)]
-    assert episode.answer == "Swing it."
-    assert episode.surfaced
-
-
-def test_the_whisper_stands_between_no_call_and_its_result(reminded, agent, says):
-    model = says(calls(60), "Swing it.")
-    agent(model).invoke(user(ASK))
-    assert [message.type for message in model.shown[1]] == ["human", "ai", "tool"]
-    assert [MARK in message.text for message in model.shown[1]] == [True, False, False]
+# beside other middleware
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
@@ -220,74 +107,65 @@ async def test_a_model_that_is_retried_is_reminded_each_time_by_one_recall(remin
     assert only(reminded, thread="friday").surfaced
 
 
-def test_the_model_that_another_falls_back_on_is_reminded_as_well(reminded, agent, says, embedder):
+def test_a_recall_that_fails_is_retried_and_a_model_that_another_falls_back_on_is_reminded(
+    reminded, agent, says, embedder
+):
     away, second = says(ConnectionError("away")), says("A standard.")
-    agent(away, before=[ModelFallbackMiddleware(second)]).invoke(user(ASK), thread("friday"))
+    retry = ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
+    app = agent(away, before=[retry, ModelFallbackMiddleware(second)])
+    embedder.failures = 2
+    app.invoke(user(ASK), thread("friday"))
     assert FACT in second.shown[0][0].text
     assert embedder.recalls == [ASK]
 
 
-def test_a_recall_that_fails_is_retried_by_middleware_outside_it(reminded, agent, says, embedder):
-    model = says("A standard.")
-    retry = ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
-    app = agent(model, before=[retry])
-    embedder.failures = 2
-    app.invoke(user(ASK), thread("friday"))
-    assert FACT in model.shown[0][0].text
-
-
-def test_a_message_that_other_middleware_adds_for_one_call_is_no_turn(reminded, agent, says, embedder):
+def test_what_other_middleware_adds_for_one_call_is_no_turn_and_what_it_hides_is_whispered(
+    reminded, agent, says, embedder
+):
     class Hint(AgentMiddleware):
         def wrap_model_call(self, request, handler):
             return handler(request.override(messages=[*request.messages, HumanMessage("Keep it short.")]))
 
-    model = says(calls(60), "Swing it.")
-    agent(model, before=[Hint()]).invoke(user(ASK), thread("friday"))
-    assert embedder.recalls == [ASK]
-    assert all(FACT in str(shown) for shown in model.shown)
-    assert said(only(reminded, thread="friday")) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
-
-
-def test_history_that_other_middleware_hides_comes_back_as_a_whisper(memory, agent, says):
     class LastOnly(AgentMiddleware):
         def wrap_model_call(self, request, handler):
             return handler(request.override(messages=request.messages[-1:]))
 
-    model = says("Noted.", "A standard.")
+    model = says(ticks(60), "Swing it.")
+    agent(model, before=[Hint()]).invoke(user(ASK), thread("friday"))
+    assert embedder.recalls == [ASK]
+    assert all(FACT in str(shown) for shown in model.shown)
+    assert said(only(reminded, thread="friday")) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
+    model = says("Noted.", "The oboe.")
     app = agent(model, before=[LastOnly()], checkpointer=InMemorySaver())
-    app.invoke(user(FACT), thread("one"))
-    app.invoke(user(ASK), thread("one"))
+    app.invoke(user("My oboe reeds are from Ghent."), thread("one"))
+    app.invoke(user("Where are my oboe reeds from?"), thread("one"))
     (shown,) = model.shown[1]
-    assert FACT in shown.text
+    assert "My oboe reeds are from Ghent." in shown.text
 
 
 # streams
 
 
-async def test_the_custom_stream_says_once_what_surfaced_and_why(reminded, agent, says):
-    app = agent(says(calls(60), "A standard."))
-    sync = list(app.stream(user(ASK, id="h1"), thread("friday"), stream_mode="custom"))
-    later = [part async for part in app.astream(user(ASK, id="h2"), thread("sunday"), stream_mode="custom")]
-    for parts, turn, name in ((sync, "h1", "friday"), (later, "h2", "sunday")):
-        (event,) = (part["tidal_recall"] for part in parts)
-        assert event["turn"] == turn
-        assert event["ids"] == list(only(reminded, thread=name).surfaced) != []
-        assert len(event["why"]) == len(event["ids"])
-        assert event["whisper"].startswith(MARK)
-        assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
-
-
-def test_updates_keep_their_shape(reminded, agent, says):
-    model = says(calls(60), "Swing it.")
-    parts = list(agent(model).stream(user(ASK), thread("friday"), stream_mode="updates"))
-    assert [name for part in parts for name in part] == [
-        "TidalMemoryMiddleware.before_agent",
-        "model",
-        "tools",
-        "model",
-        "TidalMemoryMiddleware.after_agent",
-    ]
-    assert [part["model"]["messages"][0].text for part in parts if "model" in part] == ["", "Swing it."]
+@pytest.mark.parametrize("style", ["sync", "async"])
+async def test_streams_say_once_what_surfaced_and_why_and_never_the_whisper(reminded, agent, says, style):
+    model, modes = says(ticks(60), "A standard."), ["custom", "updates", "messages", "values"]
+    app, given = agent(model), (user(ASK, id="h1"), thread("friday"))
+    if style == "sync":
+        parts = list(app.stream(*given, stream_mode=modes))
+    else:
+        parts = [part async for part in app.astream(*given, stream_mode=modes)]
+    (custom,), updates, messages, _ = ([part for mode, part in parts if mode == one] for one in modes)
+    event = custom["tidal_recall"]
+    assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
+    assert (event["turn"], event["ids"]) == ("h1", list(only(reminded, thread="friday").surfaced))
+    assert len(event["why"]) == len(event["ids"]) > 0
+    assert event["whisper"].startswith(MARK)
+    names = ["TidalMemoryMiddleware.before_agent", "model", "tools", "model", "TidalMemoryMiddleware.after_agent"]
+    assert [name for part in updates for name in part] == names
+    assert [part["model"]["messages"][0].text for part in updates if "model" in part] == ["", "A standard."]
+    assert MARK in model.shown[0][0].text
+    assert MARK not in str([part for mode, part in parts if mode != "custom"])
+    assert [part[0].text for part in messages if part[0].text] == ["The metronome ticks at 60.", "A standard."]
 
 
 def test_hooks_work_outside_a_graph(reminded, says):
@@ -299,50 +177,54 @@ def test_hooks_work_outside_a_graph(reminded, says):
     assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
-async def test_the_whisper_is_streamed_neither_as_a_message_nor_as_an_update(reminded, agent, says):
-    model = says("A standard.")
-    parts = list(agent(model).stream(user(ASK), thread("friday"), stream_mode=["messages", "updates", "values"]))
-    assert MARK in model.shown[0][0].text
-    assert MARK not in str(parts)
-    assert [part[0].text for mode, part in parts if mode == "messages"] == ["A standard."]
+# a human in the loop, replays
 
 
-# crashes
+def approving():
+    return HumanInTheLoopMiddleware(interrupt_on={"metronome": True})
 
 
-async def test_a_crash_in_the_model_is_made_good_by_running_on(reminded, agent, says, run):
-    app = agent(says(ConnectionError("away"), "A standard."), checkpointer=InMemorySaver())
-    with pytest.raises(ConnectionError):
-        await run(app, user(ASK), thread("friday"))
-    await run(app, None, thread("friday"))
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
-    assert only(reminded, thread="friday").surfaced
+def deciding(**decision):
+    return Command(resume={"decisions": [decision]})
 
 
-async def test_a_crash_between_answer_and_record_is_caught_up_on(memory, agent, says, embedder, run):
-    def answer(shown):
-        embedder.failures = 1
-        return "Noted."
+@pytest.mark.parametrize("anew", [False, True])
+async def test_a_turn_goes_on_after_an_interrupt_with_other_objects_too(reminded, agent, says, embedder, run, anew):
+    saver, model = InMemorySaver(), says(ticks(60), "Swing it.")
+    app = agent(model, before=[approving()], checkpointer=saver)
+    assert "__interrupt__" in await run(app, user(ASK), thread("friday"))
+    assert reminded.episodes.list(thread="friday") == []
+    app = agent(model, after=[approving()], checkpointer=saver) if anew else app  # new objects know of no recall
+    await run(app, deciding(type="approve"), thread("friday"))
+    assert model.shown[1][0].text.startswith(MARK)
+    assert anew or model.shown[1][0].text == model.shown[0][0].text
+    assert embedder.recalls == [ASK] * (1 + anew)
+    episode = only(reminded, thread="friday")
+    assert said(episode) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
+    assert episode.surfaced
+    assert "tidal-memory" not in checkpointed(saver)
 
-    saver = InMemorySaver()
-    with pytest.raises(EmbeddingError):
-        await run(agent(says(answer), checkpointer=saver), user(FACT), thread("t"))
-    assert memory.episodes.list() == []
-    await run(agent(says("A standard."), checkpointer=saver), user(ASK), thread("t"))
-    assert [said(episode) for episode in memory.episodes.list(thread="t")] == [[FACT, "Noted."], [ASK, "A standard."]]
+
+EDITED = {"type": "edit", "edited_action": {"name": "metronome", "args": {"tempo": 40}}}
 
 
-def test_a_turn_that_was_missed_is_recorded_before_the_model_runs(memory, agent, says, metronome_tool):
-    saver, seen = InMemorySaver(), []
-    create_agent(says("Noted."), [metronome_tool], checkpointer=saver).invoke(user(FACT), thread("t"))
-
-    def answer(shown):
-        seen.extend(memory.episodes.list())
-        return "A standard."
-
-    agent(says(answer), checkpointer=saver).invoke(user(ASK), thread("t"))
-    assert [said(episode) for episode in seen] == [[FACT, "Noted."]]
-    assert [episode.query for episode in memory.episodes.list()] == [FACT, ASK]
+@pytest.mark.parametrize(
+    ("decision", "result"),
+    [({"type": "reject", "message": "Not now."}, "Not now."), (EDITED, "The metronome ticks at 40.")],
+)
+def test_what_the_human_decided_or_left_open_is_recorded(memory, agent, says, decision, result):
+    app = agent(says(ticks(60), "Fine.", ticks(60, text="May I?"), "Fine."), before=[approving()],
+                checkpointer=InMemorySaver())  # fmt: skip
+    app.invoke(user("Tick."), thread("t"))
+    app.invoke(deciding(**decision), thread("t"))
+    (call,) = only(memory).tool_calls
+    assert result in call.result
+    assert only(memory).answer == "Fine."
+    app.invoke(user("Tock."), thread("u"))
+    app.invoke(user("Never mind."), thread("u"))
+    left, last = memory.episodes.list(thread="u")
+    assert said(left)[:2] == ["Tock.", "May I?"]
+    assert said(last) == ["Never mind.", "Fine."]
 
 
 def test_a_replay_is_the_same_episode(memory, agent, says):
@@ -354,67 +236,7 @@ def test_a_replay_is_the_same_episode(memory, agent, says):
     assert said(only(memory)) == [ASK, "A standard."]
 
 
-# interrupts
-
-
-def approving():
-    return HumanInTheLoopMiddleware(interrupt_on={"metronome": True})
-
-
-async def test_a_turn_goes_on_after_an_interrupt(reminded, agent, says, embedder, run):
-    model, saver = says(calls(60), "Swing it."), InMemorySaver()
-    app = agent(model, before=[approving()], checkpointer=saver)
-    assert "__interrupt__" in await run(app, user(ASK), thread("friday"))
-    assert reminded.episodes.list(thread="friday") == []
-    await run(app, Command(resume={"decisions": [{"type": "approve"}]}), thread("friday"))
-    assert model.shown[1][0].text == model.shown[0][0].text
-    assert embedder.recalls == [ASK]
-    episode = only(reminded, thread="friday")
-    assert said(episode) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
-    assert episode.surfaced
-    assert "tidal-memory" not in checkpointed(saver)
-
-
-def test_a_turn_goes_on_in_another_process(reminded, agent, says):
-    saver = InMemorySaver()
-    agent(says(calls(60)), after=[approving()], checkpointer=saver).invoke(user(ASK), thread("friday"))
-    model = says("Swing it.")
-    resumed = agent(model, after=[approving()], checkpointer=saver)  # new objects know of no recall
-    resumed.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread("friday"))
-    assert model.shown[0][0].text.startswith(MARK)
-    assert only(reminded, thread="friday").surfaced
-
-
-@pytest.mark.parametrize(
-    ("decision", "result"),
-    [
-        ({"type": "reject", "message": "Not now."}, "Not now."),
-        (
-            {"type": "edit", "edited_action": {"name": "metronome", "args": {"tempo": 40}}},
-            "The metronome ticks at 40.",
-        ),
-    ],
-)
-def test_what_the_human_decided_is_recorded(memory, agent, says, decision, result):
-    app = agent(says(calls(60), "Fine."), before=[approving()], checkpointer=InMemorySaver())
-    app.invoke(user("Tick."), thread("t"))
-    app.invoke(Command(resume={"decisions": [decision]}), thread("t"))
-    (call,) = only(memory).tool_calls
-    assert result in call.result
-    assert only(memory).answer == "Fine."
-
-
-def test_a_turn_that_was_interrupted_and_left_is_recorded_with_the_next(memory, agent, says):
-    model = says(calls(60, text="May I?"), "Fine.")
-    app = agent(model, before=[approving()], checkpointer=InMemorySaver())
-    app.invoke(user("Tick."), thread("t"))
-    app.invoke(user("Never mind."), thread("t"))
-    first, second = memory.episodes.list()
-    assert said(first)[:2] == ["Tick.", "May I?"]
-    assert said(second) == ["Never mind.", "Fine."]
-
-
-# turns that end without an answer
+# turns that end without an answer in words
 
 
 def test_a_tool_that_returns_directly_ends_its_turn(memory, agent, says):
@@ -423,21 +245,36 @@ def test_a_tool_that_returns_directly_ends_its_turn(memory, agent, says):
         """Set the metronome."""
         return f"Ticks at {tempo}."
 
-    agent(says(calls(60)), tools=[metronome]).invoke(user("Tick."), thread("t"))
+    agent(says(ticks(60)), tools=[metronome]).invoke(user("Tick."), thread("t"))
     assert said(only(memory)) == ["Tick.", "", "Ticks at 60."]
 
 
-def test_a_structured_answer_ends_its_turn(memory, agent, says):
-    class Piece(BaseModel):
-        """A piece of music."""
+class Departure(BaseModel):
+    """When a train leaves."""
 
-        title: str
+    train: str
+    time: str
 
-    reply = AIMessage("", tool_calls=[{"name": "Piece", "args": {"title": "Blue in Green"}, "id": "call-1"}])
-    result = agent(says(reply), response_format=ToolStrategy(Piece)).invoke(user(ASK), thread("t"))
-    assert result["structured_response"] == Piece(title="Blue in Green")
-    (call,) = only(memory).tool_calls
-    assert call.arguments == {"title": "Blue in Green"}
+
+@pytest.mark.parametrize("message", [None, "Done."])
+async def test_a_structured_answer_is_the_answer_of_its_episode(memory, agent, says, run, message):
+    departs = calling(("Departure", {"train": "NJ 40", "time": "21:40"}))
+    strategy = ToolStrategy(Departure, tool_message_content=message)
+    app = agent(says(departs), response_format=strategy, checkpointer=InMemorySaver())
+    for _ in range(2):
+        state = await run(app, user("When does the night train leave?"), thread("train"))
+    assert state["structured_response"] == Departure(train="NJ 40", time="21:40")
+    assert [m.text for m in state["messages"] if isinstance(m, AIMessage)] == ["", ""], "the state stays as it is"
+    assert [episode.answer for episode in memory.episodes.list()] == ['{"train": "NJ 40", "time": "21:40"}'] * 2
+    assert [call.arguments for call in memory.episodes.list()[0].tool_calls] == [{"train": "NJ 40", "time": "21:40"}]
+    assert any("21:40" in hit.text for hit in memory.recall("When does the night train leave?"))
+
+
+def test_a_structured_answer_after_a_refused_one_is_the_last(memory, agent, says):
+    wrong, right = {"train": "NJ 40"}, {"train": "NJ 40", "time": "21:45"}
+    model = says(calling(("Departure", wrong)), calling(("Departure", right), text="There:"))
+    agent(model, response_format=ToolStrategy(Departure)).invoke(user("When?"), thread("train"))
+    assert only(memory).answer == 'There:\n\n{"train": "NJ 40", "time": "21:45"}'
 
 
 # summaries
@@ -451,11 +288,8 @@ def test_a_summary_is_recorded_as_nobody_s_words(memory, agent, says):
         app.invoke(user(text), thread("t"))
     assert any("THE SUMMARY" in shown[0].text for shown in model.shown)
     assert "THE SUMMARY" not in str(memory.episodes.list())
-    assert [said(episode) for episode in memory.episodes.list()] == [
-        [FACT, "Noted."],
-        ["And I am well.", "Fine."],
-        [ASK, "A standard."],
-    ]
+    assert queries(memory) == [FACT, "And I am well.", ASK]
+    assert [episode.answer for episode in memory.episodes.list()] == ["Noted.", "Fine.", "A standard."]
     assert FACT in model.shown[2][-1].text  # what was summarised away surfaces
 
 
@@ -464,13 +298,12 @@ def test_a_question_that_a_summary_cuts_off_in_a_tool_loop_is_recorded_with_its_
         def _find_safe_cutoff(self, messages, messages_to_keep):
             return len(messages) - 2  # the call and its result
 
-    model = says(calls(60), calls(90), "Swing it.", "You are welcome.")
+    model = says(ticks(60), ticks(90), "Swing it.", "You are welcome.")
     shorten = Cut(says("THE SUMMARY"), trigger=("messages", 5), keep=("messages", 2))
     app = agent(model, before=[shorten], checkpointer=InMemorySaver())
     app.invoke(user(ASK, id="h1"), thread("friday"))
     assert ASK not in str(model.shown[2])
     assert "THE SUMMARY" in model.shown[2][0].text
-    assert embedder.recalls[0] == ASK
     app.invoke(user("Thank you!"), thread("friday"))
     first, second = reminded.episodes.list(thread="friday")
     assert said(first) == [ASK, "", "The metronome ticks at 90.", "Swing it."]
@@ -479,91 +312,29 @@ def test_a_question_that_a_summary_cuts_off_in_a_tool_loop_is_recorded_with_its_
     assert embedder.recalls.count(ASK) == 1
 
 
-# scope and users
+# scopes, larger graphs
 
 
-@dataclass
-class Context:
-    user_id: str
-
-
-def by_context(context, config):
-    return ("user", context.user_id)
-
-
-def by_config(context, config):
-    return ("user", config["configurable"]["user_id"])
-
-
-async def test_a_scope_may_come_from_the_context(memory, agent, says, run):
+@pytest.mark.parametrize("by", [by_context, by_config])
+async def test_a_scope_may_come_from_the_run(memory, agent, says, run, by):
     model = says("Noted.", "A standard.", "I do not know.")
-    app = agent(model, scope=by_context, context_schema=Context)
-    await run(app, user(FACT), thread("one"), context=Context("anna"))
-    await run(app, user(ASK), thread("two"), context=Context("anna"))
-    await run(app, user(ASK), thread("two"), context=Context("ben"))
+    app = agent(model, scope=by, context_schema=Context)
+    for text, name, who in ((FACT, "one", "anna"), (ASK, "two", "anna"), (ASK, "two", "ben")):
+        await run(app, user(text), thread(name, user_id=who), context=Context(who))
     assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
     assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
     assert memory.episodes.list() == []
-
-
-async def test_a_scope_may_come_from_the_config(memory, agent, says, run):
-    await run(agent(says("Noted."), scope=by_config), user(FACT), thread("one", user_id="anna"))
-    assert said(only(memory.scoped("user", "anna"))) == [FACT, "Noted."]
-
-
-@pytest.mark.parametrize("scope", [None, (), "anna", ["user", "anna"]])
-async def test_a_scope_that_is_none_is_refused_before_the_model_runs(memory, agent, says, run, scope):
-    model = says("Noted.")
     with pytest.raises(InvalidScope):
-        await run(agent(model, scope=lambda *_: scope), user(FACT))
-    assert model.shown == []
+        await run(agent(model, scope=lambda *_: None), user(FACT))
+    assert len(model.shown) == 3
 
 
-async def test_users_that_talk_at_once_never_see_each_other(memory, agent, says):
-    names = [f"user{chr(97 + n)}" for n in range(12)]
-    model = says(lambda shown: ", ".join(name for name in names if name in str(shown)))
-    app = agent(model, scope=by_context, context_schema=Context, checkpointer=InMemorySaver())
-
-    async def talk(name):
-        await app.ainvoke(user(f"I am {name}, and {FACT}"), thread("monday-" + name), context=Context(name))
-        await app.ainvoke(user(f"I am {name}. {ASK}"), thread("friday-" + name), context=Context(name))
-
-    await asyncio.gather(*map(talk, names))
-    for name in names:
-        first, second = memory.scoped("user", name).episodes.list()
-        assert [first.answer, second.answer] == [name, name]
-        assert second.surfaced
-
-
-# the event loop
-
-
-async def test_the_event_loop_runs_on_with_fifty_runs_while_another_process_holds_the_lock(memory, agent, says, path):
-    app = agent(says("Noted."), checkpointer=InMemorySaver())
-    await app.ainvoke(user("Hello, and warm up."), thread("warm"))
-
-    async def at_once():
-        await asyncio.gather(*(app.ainvoke(user(f"{FACT} {n}"), thread(f"t{n}")) for n in range(50)))
-
-    assert await waits_without_blocking(path, at_once())
-    assert len(memory.episodes.list()) == 51
-
-
-# in larger graphs
-
-
-async def test_an_agent_may_be_a_node_of_a_graph(reminded, agent, says, run):
-    saver, model = InMemorySaver(), says("A standard.")
-    outer = StateGraph(MessagesState).add_node("agent", agent(model)).add_edge(START, "agent")
-    await run(outer.compile(checkpointer=saver), user(ASK), thread("friday"))
-    assert FACT in model.shown[0][0].text
+async def test_one_middleware_may_serve_many_agents_and_agents_be_nodes_of_a_graph(reminded, says, run):
+    shared, saver, model = TidalMemoryMiddleware(reminded), InMemorySaver(), says("A standard.")
+    for name in ("monday", "friday"):
+        inner = create_agent(model, middleware=[shared])
+        outer = StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent")
+        await run(outer.compile(checkpointer=saver), user(ASK), thread(name))
+        assert said(only(reminded, thread=name)) == [ASK, "A standard."]
+    assert all(FACT in shown[0].text for shown in model.shown)
     assert "tidal-memory" not in checkpointed(saver)
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
-
-
-def test_one_middleware_may_serve_many_agents(memory, says):
-    shared = TidalMemoryMiddleware(memory)
-    create_agent(says("Noted."), middleware=[shared]).invoke(user(FACT), thread("monday"))
-    model = says("A standard.")
-    create_agent(model, middleware=[shared]).invoke(user(ASK), thread("friday"))
-    assert FACT in model.shown[0][0].text

@@ -17,21 +17,16 @@ def python(code, *arguments):
     return subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def test_public_names_are_sorted():
+def test_public_names_are_sorted_and_say_what_they_are():
     assert list(langchain_tidal.__all__) == sorted(langchain_tidal.__all__, key=str.casefold)
     assert set(langchain_tidal.__all__) <= set(dir(langchain_tidal))
 
-
-@pytest.mark.parametrize("name", langchain_tidal.__all__)
-def test_public_name_is_importable_and_says_what_it_is(name):
-    assert getattr(langchain_tidal, name).__doc__
-
-
-def test_an_unknown_name_is_an_attribute_error():
+    assert all(getattr(langchain_tidal, name).__doc__ for name in langchain_tidal.__all__)
     with pytest.raises(AttributeError, match="langchain_tidal"):
         _ = langchain_tidal.Nothing
 
 
+@pytest.mark.slow
 def test_importing_it_loads_no_framework():
     loaded = set(python("import langchain_tidal; print(*sys.modules)").split())
     assert loaded & {"langchain", "langchain_classic", "langchain_core", "langgraph"} == set()
@@ -53,16 +48,19 @@ for name in sys.argv[1:]:
     return {name: set(modules) for name, *modules in map(str.split, python(code, *OF_THE_CORE).splitlines())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_THE_CORE)
 def test_what_needs_only_the_core_of_langchain_loads_no_more(loaded, name):
     assert loaded[name] & {"langchain", "langchain_classic", "langgraph"} == set()
 
 
+@pytest.mark.slow
 def test_langgraph_s_nodes_need_no_langchain_beyond_its_core():
     loaded = set(python("import langgraph_tidal; langgraph_tidal.CompactionNode; print(*sys.modules)").split())
     assert loaded & {"langchain", "langchain_classic"} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "missing", "extra"),
     [
@@ -80,3 +78,11 @@ except ImportError as error:
     print(error)
 """
     assert f"{name} needs {missing}, which is not installed: pip install 'tidal-plugins[{extra}]'" in python(code)
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch):
+    monkeypatch.delitem(vars(langchain_tidal), "TidalConversationMemory", raising=False)
+    monkeypatch.delitem(sys.modules, "langchain_tidal.memory", raising=False)
+    monkeypatch.setitem(sys.modules, "langchain_classic.base_memory", None)
+    with pytest.raises(ImportError, match=r"needs langchain_classic, .*tidal-plugins\[classic\]"):
+        _ = langchain_tidal.TidalConversationMemory

@@ -1,19 +1,14 @@
-import asyncio
-import threading
 from datetime import UTC, datetime
 
 import pytest
 from langchain_classic.retrievers import MultiQueryRetriever
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, RunnableLambda
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from langchain_tidal import TidalRetriever
-from tests.frameworks.answers import ANSWERED, LIBRARY, UNANSWERED
-from tests.waiting import PATIENCE, aeventually
-from tidal_plugins import InvalidInput, InvalidScope, InvalidText, Note, TidalMemory
+from tests.frameworks.conftest import by_config, thread
+from tidal_plugins import InvalidInput, InvalidScope, Note
 
 JANUARY, MAY = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 5, 10, tzinfo=UTC)
 QUERY = "Which jazz piano piece should I practise?"
@@ -45,71 +40,12 @@ def retriever(stocked):
     return TidalRetriever(stocked)
 
 
-class TestStandard(RetrieversIntegrationTests):
-    """LangChain's own suite."""
-
-    @pytest.fixture(autouse=True)
-    def _store(self, stocked):
-        self.store = stocked
-
-    @property
-    def retriever_constructor(self):
-        return TidalRetriever
-
-    @property
-    def retriever_constructor_params(self):
-        return {"memory": self.store}
-
-    @property
-    def retriever_query_example(self):
-        return QUERY
-
-
-def test_documents_come_best_first_with_scores_that_fall(retriever):
-    found = retriever.search_with_scores(QUERY)
-    scores = [score for _, score in found]
-    assert scores == sorted(scores, reverse=True)
-    assert all(isinstance(score, float) and 0 <= score <= 1 for score in scores)
-    assert "jazz piano" in found[0][0].page_content
-    assert [document for document, _ in found] == retriever.invoke(QUERY)
-
-
 async def test_scores_take_the_arguments_of_a_call(retriever):
     found = retriever.search_with_scores(QUERY, k=1, kinds={"skill"})
     assert [document.metadata["source"] for document, _ in found] == ["scales.md"]
     assert await retriever.asearch_with_scores(QUERY, k=1, kinds={"skill"}) == found
     with pytest.raises(InvalidInput, match="colour"):
         retriever.search_with_scores(QUERY, colour="red")
-
-
-def test_a_score_says_how_likely_a_document_is_to_help_and_not_how_it_compares(tmp_path):
-    with TidalMemory(tmp_path / "meaning.db") as memory:
-        memory.remember([Note("A jazz piano has 88 keys."), Note("The ferry to the island leaves at noon.")])
-        retriever = TidalRetriever(memory)
-        ((_, known), _) = retriever.search_with_scores("How many keys does a jazz piano have?")
-        ((_, unknown), *_) = retriever.search_with_scores("What is the boiling point of mercury?")
-    assert unknown < 0.05 < known
-
-
-def test_half_a_chance_keeps_what_answers_and_cuts_what_does_not(tmp_path):
-    with TidalMemory(tmp_path / "meaning.db") as memory:
-        memory.remember(LIBRARY)
-        retriever = TidalRetriever(memory, scores=True)
-
-        def kept(query):
-            found = retriever.invoke(query)
-            return [one.page_content for one in found if one.metadata["relevance_score"] >= 0.5]
-
-        assert {query: kept(query) for query in ANSWERED} == {query: [LIBRARY[n]] for query, n in ANSWERED.items()}
-        assert [kept(query) for query in UNANSWERED] == [[]] * len(UNANSWERED)
-
-
-def test_what_two_queries_find_is_one_document(retriever):
-    one, other = (
-        {document.id: document for document in retriever.invoke(query)} for query in (QUERY, "A piano has keys")
-    )
-    assert len(one.keys() & other.keys()) > 1
-    assert all(one[id_] == other[id_] for id_ in one.keys() & other.keys())
 
 
 def test_a_retriever_of_many_queries_returns_each_document_once(retriever, says):
@@ -171,13 +107,6 @@ def test_the_number_of_documents_may_be_given_with_each_call(stocked):
     ]
 
 
-async def test_async_takes_the_same_arguments(stocked):
-    retriever = TidalRetriever(stocked, k=2)
-    assert ids(await retriever.ainvoke(QUERY)) == ids(retriever.invoke(QUERY))
-    (found,) = await retriever.ainvoke(QUERY, k=1, kinds={"skill"})
-    assert found.metadata["kind"] == "skill"
-
-
 @pytest.mark.parametrize(
     ("filters", "start"),
     [
@@ -208,15 +137,6 @@ def test_an_unknown_filter_is_refused_and_not_passed_over(stocked, unknown):
         TidalRetriever(stocked).invoke(QUERY, **unknown)
 
 
-def test_an_empty_query_is_refused(retriever):
-    with pytest.raises(InvalidText):
-        retriever.invoke(" ")
-
-
-def test_nothing_found_is_no_document(memory):
-    assert TidalRetriever(memory).invoke(QUERY) == []
-
-
 # runs
 
 
@@ -244,22 +164,7 @@ def test_a_call_is_a_retriever_run_with_its_own_tags_and_metadata(stocked):
     assert metadata.items() >= {"team": "blue", "ls_retriever_name": "tidal"}.items()
 
 
-async def test_a_run_that_fails_ends_as_one(stocked):
-    runs = Runs()
-    with pytest.raises(InvalidText):
-        await TidalRetriever(stocked).ainvoke("", {"callbacks": [runs]})
-    assert runs.seen[1] is InvalidText
-
-
 # scope
-
-
-def by_user(context, config):
-    return ("user", config["configurable"]["user_id"])
-
-
-def user(name):
-    return {"configurable": {"user_id": name}}
 
 
 @pytest.fixture
@@ -276,23 +181,19 @@ def test_the_memory_gives_the_scope_unless_told_otherwise(users):
 
 
 async def test_a_scope_may_come_from_the_config(users):
-    retriever = TidalRetriever(users, scope=by_user)
+    retriever = TidalRetriever(users, scope=by_config)
     for name in ("anna", "ben"):
-        assert texts(retriever.invoke(QUERY, user(name))) == [f"The jazz piano of {name} is black."]
-        assert texts(await retriever.ainvoke(QUERY, user(name))) == [f"The jazz piano of {name} is black."]
-
-
-async def test_a_chain_hands_its_config_on(users):
-    chain = RunnableLambda(lambda question: question) | TidalRetriever(users, scope=by_user) | texts
-    assert chain.invoke(QUERY, user("anna")) == ["The jazz piano of anna is black."]
-    assert await chain.ainvoke(QUERY, user("anna")) == ["The jazz piano of anna is black."]
+        assert texts(retriever.invoke(QUERY, thread("t", user_id=name))) == [f"The jazz piano of {name} is black."]
+        assert texts(await retriever.ainvoke(QUERY, thread("t", user_id=name))) == [
+            f"The jazz piano of {name} is black."
+        ]
 
 
 def test_a_retriever_called_inside_a_node_without_config_knows_its_run(users):
     def node(question, config: RunnableConfig):
-        return texts(TidalRetriever(users, scope=by_user).invoke(question))
+        return texts(TidalRetriever(users, scope=by_config).invoke(question))
 
-    assert RunnableLambda(node).invoke(QUERY, user("ben")) == ["The jazz piano of ben is black."]
+    assert RunnableLambda(node).invoke(QUERY, thread("t", user_id="ben")) == ["The jazz piano of ben is black."]
 
 
 @pytest.mark.parametrize("scope", [None, (), "anna", ["user", "anna"], ("user", None)])
@@ -302,33 +203,12 @@ def test_a_scope_that_is_none_is_refused(users, scope):
 
 
 def test_a_scope_may_be_given_with_a_call_and_never_falls_back_on_another(users):
-    retriever = TidalRetriever(users, scope=by_user)
-    assert texts(retriever.invoke(QUERY, user("anna"), scope=("user", "ben"))) == ["The jazz piano of ben is black."]
+    retriever = TidalRetriever(users, scope=by_config)
+    assert texts(retriever.invoke(QUERY, thread("t", user_id="anna"), scope=("user", "ben"))) == [
+        "The jazz piano of ben is black."
+    ]
     with pytest.raises(KeyError):
         retriever._get_relevant_documents(QUERY, run_manager=None)
 
 
-def test_many_users_at_once_see_their_own(users):
-    retriever = TidalRetriever(users, scope=by_user)
-    names = ["anna", "ben"] * 10
-    results = retriever.batch([QUERY] * 20, [user(name) for name in names])
-    assert [texts(found) for found in results] == [[f"The jazz piano of {name} is black."] for name in names]
-
-
 # the event loop
-
-
-async def test_a_slow_recall_does_not_hold_up_the_event_loop(stocked, embedder, monkeypatch):
-    began, go_on = threading.Event(), threading.Event()
-    embed = type(embedder).embed
-
-    def slow(self, given):
-        began.set()
-        assert go_on.wait(PATIENCE)
-        return embed(self, given)
-
-    monkeypatch.setattr(type(embedder), "embed", slow)
-    asking = asyncio.create_task(TidalRetriever(stocked).ainvoke(QUERY))
-    assert await aeventually(began.is_set)
-    go_on.set()
-    assert all(isinstance(document, Document) for document in await asking)

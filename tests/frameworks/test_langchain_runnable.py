@@ -1,46 +1,28 @@
-import asyncio
+"""A memory around any runnable: every input, output and call style, streams, failures, threads and scopes."""
+
+from __future__ import annotations
+
 import json
-import threading
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_tidal import with_memory
-from tests.waiting import PATIENCE, aeventually
+from tests.frameworks.conftest import ASK, FACT, MARK, by_config, only, queries, said, texts, thread, ticks
 from tidal_plugins import InvalidInput, InvalidScope
 
-FACT = "I practise jazz piano every evening after dinner."
-ASK = "Which jazz piano piece should I practise this evening?"
-MARK = "<tidal-memory>"
-
-
-def thread(name, **configurable):
-    return {"configurable": {"thread_id": name, **configurable}}
-
-
-def said(episode):
-    return [message.text for message in episode.messages]
-
-
-def only(memory, **where):
-    (episode,) = memory.episodes.list(**where)
-    return episode
-
-
-@pytest.fixture
-def reminded(memory, embedder):
-    memory.record(user=FACT, agent="Noted.", thread="old")
-    embedder.calls.clear()
-    return memory
+PROMPT = ChatPromptTemplate([("human", "{q}")]).invoke({"q": ASK})
 
 
 @pytest.fixture(params=["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
-def run(request):
+def style(request):
     """Run by any of the call styles, and return the whole output."""
 
     async def call(runnable, given, config=None):
@@ -67,39 +49,21 @@ def chain(model):
     return prompt | model | StrOutputParser()
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        ASK,
-        [HumanMessage(ASK)],
-        [("user", ASK)],
-        ChatPromptTemplate([("human", "{q}")]).invoke({"q": ASK}),
-    ],
-    ids=["text", "messages", "pairs", "prompt"],
-)
-async def test_a_model_is_reminded_and_the_turn_is_recorded(reminded, says, run, given):
-    model = says("A standard.")
-    answer = await run(with_memory(model, reminded), given, thread("friday"))
-    assert answer.text == "A standard."
-    (shown,) = model.shown[0]
-    assert shown.text.startswith(MARK)
-    assert FACT in shown.text
-    assert shown.text.endswith(ASK)
-    episode = only(reminded, thread="friday")
-    assert said(episode) == [ASK, "A standard."]
-    assert reminded.get(episode.surfaced[0]).text == FACT
+async def test_a_model_is_reminded_and_the_turn_is_recorded(reminded, says, style):
+    model, given = says("A standard."), [ASK, [HumanMessage(ASK)], [("user", ASK)], PROMPT]
+    for number, each in enumerate(given):
+        answer = await style(with_memory(model, reminded), each, thread(f"friday {number}"))
+        assert answer.text == "A standard."
+        (shown,) = model.shown[number]
+        assert shown.text.startswith(MARK)
+        assert FACT in shown.text
+        assert shown.text.endswith(ASK)
+        episode = only(reminded, thread=f"friday {number}")
+        assert said(episode) == [ASK, "A standard."]
+        assert reminded.get(episode.surfaced[0]).text == FACT
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        ASK,
-        HumanMessage(ASK),
-        [HumanMessage(ASK)],
-        {"x": ASK},
-        ChatPromptTemplate([("human", "{q}")]).invoke({"q": ASK}),
-    ],
-)
+@pytest.mark.parametrize("given", [ASK, HumanMessage(ASK), [HumanMessage(ASK)], {"x": ASK}, PROMPT])
 def test_the_runnable_is_given_the_kind_of_input_that_came_in(reminded, given):
     seen = []
     with_memory(RunnableLambda(lambda shown: seen.append(shown) or "A standard."), reminded).invoke(given)
@@ -107,36 +71,29 @@ def test_the_runnable_is_given_the_kind_of_input_that_came_in(reminded, given):
     assert FACT in str(seen[0])
 
 
-async def test_a_chain_with_a_prompt_is_reminded_in_the_input_that_the_user_said(reminded, says, run):
+async def test_a_chain_with_a_prompt_is_reminded_in_the_input_that_the_user_said(reminded, says, style):
     model = says("A standard.")
     app = with_memory(chain(model), reminded, input_key="input")
-    assert await run(app, {"input": ASK, "name": "{braces}"}, thread("friday")) == "A standard."
+    assert await style(app, {"input": ASK, "name": "{braces}"}, thread("friday")) == "A standard."
     system, human = model.shown[0]
     assert system.text == "Be kind to {braces}."
     assert FACT in human.text
     assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
+    one = with_memory(PromptTemplate.from_template("Answer this: {question}") | model, reminded)
+    await style(one, {"question": ASK}, thread("sunday"))  # of one key no name is needed
+    assert FACT in model.shown[1][0].text
+    assert model.shown[1][0].text.startswith("Answer this: ")
 
 
-def test_of_one_key_no_name_is_needed(reminded, says):
+def test_an_input_that_could_be_anything_is_refused_before_the_model_runs(reminded, says):
     model = says("A standard.")
-    prompt = PromptTemplate.from_template("Answer this: {question}")
-    with_memory(prompt | model, reminded).invoke({"question": ASK}, thread("friday"))
-    assert FACT in model.shown[0][0].text
-    assert model.shown[0][0].text.startswith("Answer this: ")
-
-
-@pytest.mark.parametrize("options", [{}, {"input_key": "question"}])
-def test_an_input_that_could_be_anything_is_refused_before_the_model_runs(reminded, says, options):
-    model = says("A standard.")
-    with pytest.raises(InvalidInput, match=r"input_key.*input, name"):
-        with_memory(chain(model), reminded, **options).invoke({"input": ASK, "name": "Anna"})
+    for options in ({}, {"input_key": "question"}):
+        with pytest.raises(InvalidInput, match=r"input_key.*input, name"):
+            with_memory(chain(model), reminded, **options).invoke({"input": ASK, "name": "Anna"})
+    for given in (7, None, object()):
+        with pytest.raises(InvalidInput, match="must be a text"):
+            with_memory(model, reminded).invoke(given)
     assert model.shown == []
-
-
-@pytest.mark.parametrize("given", [7, None, object()])
-def test_what_holds_no_words_is_refused(reminded, says, given):
-    with pytest.raises(InvalidInput, match="must be a text"):
-        with_memory(says("A standard."), reminded).invoke(given)
 
 
 def test_messages_under_a_key_are_whispered_to_and_not_changed(reminded, says):
@@ -149,44 +106,27 @@ def test_messages_under_a_key_are_whispered_to_and_not_changed(reminded, says):
     assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
-def test_of_a_history_the_last_turn_is_recorded_and_what_stands_in_it_is_not_whispered(memory, says):
-    model = says("Noted.", "A standard.")
-    app = with_memory(model, memory)
-    history = [HumanMessage(FACT)]
+def test_of_a_history_the_last_turn_is_recorded_and_one_that_goes_on_after_its_tools_is_one(memory, says):
+    model = says("Noted.", ticks(60), "Swing it.")
+    app, history = with_memory(model, memory), [HumanMessage(FACT)]
     history.append(app.invoke(history, thread("one")))
-    app.invoke([*history, HumanMessage(ASK)], thread("one"))
-    assert [message.text for message in model.shown[1]] == [FACT, "Noted.", ASK]
-    assert [said(episode) for episode in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "A standard."]]
-
-
-def test_a_turn_that_goes_on_after_its_tools_is_one_episode(memory, says):
-    call = AIMessage("", tool_calls=[{"name": "metronome", "args": {"tempo": 60}, "id": "call-1"}])
-    app = with_memory(says(call, "Swing it."), memory)
-    turn = [HumanMessage("Tick.", id="h1")]
-    turn.append(app.invoke(turn, thread("t")))
-    app.invoke([*turn, ToolMessage("It ticks.", tool_call_id="call-1", id="t1")], thread("t"))
-    assert said(only(memory)) == ["Tick.", "", "It ticks.", "Swing it."]
-
-
-def test_without_a_human_message_the_input_passes_as_it_is(memory, says):
-    model = says("Welcome!")
-    with_memory(model, memory).invoke([SystemMessage("Greet.")])
-    assert model.shown == [[SystemMessage("Greet.")]]
-    assert memory.episodes.list() == []
+    history.append(HumanMessage(ASK, id="h2"))
+    history.append(app.invoke(history, thread("one")))
+    app.invoke([*history, ToolMessage("It ticks.", tool_call_id="call-60", id="t1")], thread("one"))
+    assert texts(model.shown[1]) == [FACT, "Noted.", ASK]
+    assert [said(each) for each in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "", "It ticks.", "Swing it."]]
 
 
 def test_where_nothing_comes_up_the_input_passes_as_it_is(memory):
-    seen = []
-    given = [HumanMessage(FACT)]
-    with_memory(RunnableLambda(lambda messages: seen.append(messages) or "Noted."), memory).invoke(given)
-    assert seen[0] is given
-
-
-def test_the_same_words_said_again_are_another_turn(memory, says):
-    app = with_memory(says("Hello."), memory)
-    for _ in range(3):
-        app.invoke("Hello there, my friend.", thread("t"))
-    assert [said(episode) for episode in memory.episodes.list()] == [["Hello there, my friend.", "Hello."]] * 3
+    seen, given = [], [[HumanMessage(FACT)], [SystemMessage("Greet.")]]
+    app = with_memory(RunnableLambda(lambda messages: seen.append(messages) or "Noted."), memory)
+    for each in given:
+        app.invoke(each, thread("t"))
+    assert all(one is other for one, other in zip(seen, given, strict=True))
+    assert queries(memory) == [FACT]
+    for _ in range(2):
+        with_memory(lambda text: "Hello.", memory).invoke("Hello there, my friend.", thread("u"))
+    assert queries(memory, thread="u") == ["Hello there, my friend."] * 2
 
 
 def test_an_answer_that_repeats_the_whisper_is_found_without_it(reminded):
@@ -226,79 +166,64 @@ def test_structured_output_is_recorded_as_json(memory, says):
 # streams
 
 
-def talker(words):
-    return GenericFakeChatModel(messages=iter([AIMessage(words)]))
+def talker():
+    return GenericFakeChatModel(messages=iter([AIMessage("One fine standard.")]))
 
 
-async def test_a_stream_comes_in_parts_and_is_recorded_whole(memory):
-    parts = [part.text for part in with_memory(talker("One fine standard."), memory).stream(ASK)]
-    later = [part.text async for part in with_memory(talker("One fine standard."), memory).astream(ASK)]
+async def test_a_stream_comes_in_parts_and_is_recorded_whole_or_as_far_as_it_went(memory):
+    parts = [part.text for part in with_memory(talker(), memory).stream(ASK)]
+    later = [part.text async for part in with_memory(talker(), memory).astream(ASK)]
     assert len([part for part in parts if part.strip()]) == 3
     assert later == parts
-    assert [said(episode) for episode in memory.episodes.list()] == [[ASK, "One fine standard."]] * 2
-
-
-async def test_a_stream_that_is_closed_early_is_recorded_as_far_as_it_went(memory):
-    stream = with_memory(talker("One fine standard."), memory).stream(ASK)
+    stream = with_memory(talker(), memory).stream(ASK)
     assert next(stream).text == "One"
-    assert memory.episodes.list() == []
+    assert len(memory.episodes.list()) == 2
     stream.close()
-    astream = with_memory(talker("One fine standard."), memory).astream(ASK)
+    astream = with_memory(talker(), memory).astream(ASK)
     assert (await anext(astream)).text == "One"
     await astream.aclose()
-    assert [said(episode) for episode in memory.episodes.list()] == [[ASK, "One"]] * 2
+    answers = [*["One fine standard."] * 2, *["One"] * 2]
+    assert [said(episode) for episode in memory.episodes.list()] == [[ASK, answer] for answer in answers]
 
 
 def test_a_stream_of_whole_states_is_recorded_by_the_last(memory):
-    def states(_):
-        yield {"answer": "One"}
-        yield {"answer": "One fine"}
-
     class States(RunnableLambda):
         def stream(self, input, config=None, **kwargs):
-            yield from states(input)
+            yield {"answer": "One"}
+            yield {"answer": "One fine"}
 
     list(with_memory(States(lambda x: x), memory).stream(ASK))
     assert said(only(memory)) == [ASK, "One fine"]
 
 
-def test_a_stream_streams_on_within_a_chain(memory):
-    app = RunnableLambda(lambda text: text) | with_memory(talker("One fine standard."), memory) | StrOutputParser()
+async def test_a_stream_streams_on_within_a_chain_and_events_are_those_of_the_runnable(memory, says):
+    app = RunnableLambda(lambda text: text) | with_memory(talker(), memory) | StrOutputParser()
     assert len(list(app.stream(ASK))) > 3
     assert said(only(memory)) == [ASK, "One fine standard."]
-
-
-async def test_events_are_those_of_the_runnable(reminded, says):
-    app = with_memory(says("A standard."), reminded)
-    kinds = [event["event"] async for event in app.astream_events(ASK, version="v2")]
+    kinds = [event["event"] async for event in with_memory(says("-"), memory).astream_events(ASK, version="v2")]
     assert "on_chat_model_end" in kinds
 
 
 # failures
 
 
-async def test_a_call_that_fails_is_not_recorded_and_can_be_retried(reminded, says, embedder, run):
-    model = says(ConnectionError("away"), "A standard.")
-    app = with_memory(model, reminded)
+async def test_a_call_that_fails_is_not_recorded_and_can_be_retried(reminded, says, style):
+    app = with_memory(says(ConnectionError("away"), "A standard."), reminded)
     with pytest.raises(ConnectionError):
-        await run(app, ASK, thread("friday"))
+        await style(app, ASK, thread("friday"))
     assert reminded.episodes.list(thread="friday") == []
-    await run(app, ASK, thread("friday"))
+    await style(app, ASK, thread("friday"))
     assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
-def test_retries_within_get_the_same_whisper_and_no_further_recall(reminded, says, embedder):
+@pytest.mark.parametrize("outside", [False, True])
+def test_retries_get_the_same_whisper_and_no_further_recall(reminded, says, embedder, outside):
     model = says(ConnectionError("away"), "A standard.")
-    app = with_memory(model.with_retry(wait_exponential_jitter=False), reminded)
-    app.invoke(ASK, thread("friday"))
+    retry = {"wait_exponential_jitter": False}
+    app = with_memory(model, reminded).with_retry(**retry) if outside else None
+    app = app or with_memory(model.with_retry(**retry), reminded)
+    app.invoke([HumanMessage(ASK, id="h1")] if outside else ASK, thread("friday"))
     assert model.shown[0] == model.shown[1]
-    assert embedder.recalls == [ASK]
-
-
-def test_retries_outside_recall_once_where_the_message_has_an_id(reminded, says, embedder):
-    model = says(ConnectionError("away"), "A standard.")
-    app = with_memory(model, reminded).with_retry(wait_exponential_jitter=False)
-    app.invoke([HumanMessage(ASK, id="h1")], thread("friday"))
     assert embedder.recalls == [ASK]
     assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
@@ -307,7 +232,7 @@ def test_retries_outside_recall_once_where_the_message_has_an_id(reminded, says,
 
 
 @pytest.mark.parametrize(
-    ("options", "config", "thread"),
+    ("options", "config", "name"),
     [
         ({}, None, None),
         ({}, thread("one"), "one"),
@@ -316,23 +241,19 @@ def test_retries_outside_recall_once_where_the_message_has_an_id(reminded, says,
         ({"thread": "three"}, thread("one"), "three"),
     ],
 )
-async def test_the_thread_is_the_given_one_or_that_of_the_run(memory, says, run, options, config, thread):
+async def test_the_thread_is_the_given_one_or_that_of_the_run(memory, says, run, options, config, name):
     await run(with_memory(says("Noted."), memory, **options), FACT, config)
-    assert only(memory).thread == thread
+    assert only(memory).thread == name
 
 
-async def test_a_scope_may_come_from_the_config(memory, says, run):
-    app = with_memory(says("Noted."), memory, scope=lambda context, config: ("user", config["configurable"]["user_id"]))
-    await run(app, FACT, thread("one", user_id="anna"))
+async def test_a_scope_may_come_from_the_config_and_none_is_refused_before_the_model_runs(memory, says, style):
+    model = says("Noted.")
+    await style(with_memory(model, memory, scope=by_config), FACT, thread("one", user_id="anna"))
     assert said(only(memory.scoped("user", "anna"))) == [FACT, "Noted."]
     assert memory.episodes.list() == []
-
-
-def test_a_scope_that_is_none_is_refused_before_the_model_runs(memory, says):
-    model = says("Noted.")
     with pytest.raises(InvalidScope):
-        with_memory(model, memory, scope=lambda *_: None).invoke(FACT)
-    assert model.shown == []
+        await style(with_memory(model, memory, scope=lambda *_: None), FACT)
+    assert len(model.shown) == 1
 
 
 def test_a_batch_keeps_its_conversations_apart(memory):
@@ -347,37 +268,40 @@ def test_a_batch_keeps_its_conversations_apart(memory):
 # as a runnable
 
 
-def test_types_are_those_of_the_runnable(memory, says):
-    model = says("Noted.")
-    app = with_memory(model, memory)
-    assert (app.InputType, app.OutputType) == (model.InputType, model.OutputType)
-    assert app.get_input_jsonschema() == {**model.get_input_jsonschema(), "title": "RunnableWithMemoryInput"}
-
-
-def test_callbacks_and_tags_reach_the_runnable(memory, says):
+def test_types_callbacks_and_tags_are_those_of_the_runnable(memory, says):
     class Models(BaseCallbackHandler):
         seen = ()
 
         def on_chat_model_start(self, serialized, messages, *, tags=None, **kwargs):
             self.seen = (*self.seen, tags)
 
-    models = Models()
-    with_memory(says("Noted."), memory).with_config(tags=["mine"]).invoke(FACT, {"callbacks": [models]})
+    model, models = says("Noted."), Models()
+    app = with_memory(model, memory)
+    assert (app.InputType, app.OutputType) == (model.InputType, model.OutputType)
+    assert app.get_input_jsonschema() == {**model.get_input_jsonschema(), "title": "RunnableWithMemoryInput"}
+    app.with_config(tags=["mine"]).invoke(FACT, {"callbacks": [models]})
     assert models.seen == (["mine"],)
 
 
-async def test_the_event_loop_runs_on_while_recall_and_record_take_their_time(memory, says, embedder, monkeypatch):
-    began, go_on = threading.Event(), threading.Event()
-    embed = type(embedder).embed
+# message histories
 
-    def slow(self, given):
-        began.set()
-        assert go_on.wait(PATIENCE)
-        return embed(self, given)
 
-    memory.remember("A jazz piano has 88 keys.")
-    monkeypatch.setattr(type(embedder), "embed", slow)
-    asking = asyncio.create_task(with_memory(says("Noted."), memory).ainvoke(ASK))
-    assert await aeventually(began.is_set)
-    go_on.set()
-    assert (await asking).text == "Noted."
+@pytest.mark.parametrize("wrap", [lambda chain: chain, lambda chain: chain.with_config(tags=["a"]), lambda c: c | str])
+def test_a_message_history_that_would_keep_the_whisper_is_refused(memory, says, wrap):
+    kept = RunnableWithMessageHistory(says("A roast."), lambda id: InMemoryChatMessageHistory())
+    with pytest.raises(InvalidInput, match=r"with_memory\(RunnableWithMessageHistory"):
+        with_memory(wrap(kept), memory)
+    assert with_memory(RunnableLambda(str) | str, memory).invoke("Hello there.") == "Hello there."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_memory_inside_of_a_message_history_leaves_the_history_as_it_was_said(reminded, says, stream):
+    histories, model, config = {}, says("A standard.", "No."), {"configurable": {"session_id": "s"}}
+    chat = RunnableWithMessageHistory(
+        with_memory(model, reminded), lambda id: histories.setdefault(id, InMemoryChatMessageHistory())
+    )
+    for asked in (ASK, "And is it late?"):
+        list(chat.stream(asked, config)) if stream else chat.invoke(asked, config)
+    assert MARK in model.shown[0][-1].text
+    assert texts(histories["s"].messages) == [ASK, "A standard.", "And is it late?", "No."]
+    assert queries(reminded, thread="s") == [ASK, "And is it late?"]

@@ -24,6 +24,8 @@ from langgraph_tidal import (
     model_input,
     needs_answer,
 )
+from tests.frameworks.conftest import thread as thread_of
+from tests.frameworks.conftest import user
 from tidal_plugins import Closed, HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
@@ -35,11 +37,13 @@ NOTHING: Any = {"messages": []}
 
 
 def thread(name: str = "eva", **configurable: Any) -> Any:
-    return {"configurable": {"thread_id": name, **configurable}}
+    return thread_of(name, **configurable)
 
 
-def user(text: str) -> Any:
-    return {"messages": [HumanMessage(text)]}
+@pytest.fixture
+def run(run: Any) -> Any:
+    """Run a graph by either call style, in Eva's thread unless told otherwise."""
+    return lambda app, given, config=None: run(app, given, config or thread())
 
 
 def said(memory: TidalMemory, name: str = "eva") -> list[list[tuple[str, str]]]:
@@ -63,18 +67,6 @@ def memory(tmp_path: Any, clock: FrozenClock) -> Any:
 def graph(memory: TidalMemory) -> Any:
     """Return a function that makes the graph of the documentation."""
     return functools.partial(proactive_graph, memory)
-
-
-@pytest.fixture(params=["sync", "async"])
-def run(request: Any) -> Any:
-    """Run a graph by either call style."""
-
-    async def call(app: Any, given: Any, config: Any = None) -> Any:
-        if request.param == "sync":
-            return await asyncio.to_thread(app.invoke, given, config or thread())
-        return await app.ainvoke(given, config or thread())
-
-    return call
 
 
 def proactive_graph(memory: TidalMemory, answers: Any, *, scope: Any = None, **options: Any) -> Any:
@@ -131,15 +123,6 @@ def test_what_follows_on_it_in_its_thread_is_its_answer(memory, clock, graph, sa
     assert [one.status for one in memory.presence.messages()] == [status]
 
 
-async def test_a_run_without_anything_to_say_ends_without_the_model(memory, clock, graph, says, run):
-    model = says("I will.")
-    app = graph(model)
-    assert (await run(app, NOTHING))["messages"] == []
-    await run(app, user(DEBT))
-    assert [m.text for m in (await run(app, NOTHING))["messages"]] == [DEBT, "I will."]
-    assert len(model.shown) == len(said(memory)) == 1
-
-
 async def test_a_message_is_said_once(memory, clock, graph, says, run):
     app = graph(says("I will."))
     await run(app, user(DEBT))
@@ -187,14 +170,6 @@ async def test_each_user_hears_their_own(memory, clock, graph, says, run):
     assert (await run(app, NOTHING, thread(user_id="eva")))["messages"][-1].text == SAID
     with pytest.raises(InvalidScope):
         graph(says("-"), scope=lambda context, config: None).invoke(NOTHING, thread())
-
-
-async def test_nothing_is_said_that_nobody_allowed(memory, clock, graph, says, run):
-    memory.presence.erase()
-    app = graph(says("I will."))
-    await run(app, user(DEBT))
-    assert wednesday(memory, clock) is None
-    assert [m.text for m in (await run(app, NOTHING))["messages"]] == [DEBT, "I will."]
 
 
 async def test_the_agents_own_model_words_it_with_the_sources(memory, clock, graph, says, run):

@@ -1,7 +1,6 @@
 """What a ``BaseStore`` does by its documentation, run on three stores: a test that a reference fails is a claim to
 look at twice, so each such failure is named with its reason."""
 
-import asyncio
 import base64
 import math
 import sqlite3
@@ -87,11 +86,6 @@ class StoreConformance:
 
     # items
 
-    def test_what_was_put_comes_back(self, store):
-        store.put(DOCS, "a", {"text": "hello"})
-        item = store.get(DOCS, "a")
-        assert (item.namespace, item.key, item.value) == (DOCS, "a", {"text": "hello"})
-
     @pytest.mark.parametrize(
         "value",
         [
@@ -106,21 +100,17 @@ class StoreConformance:
         assert store.get(DOCS, "a").value == value
 
     @pytest.mark.parametrize("key", ["a", "A.b/c", "%41", "' OR 1=1 --", "東京", "mara@harbour.example", " ", "*"])
-    def test_any_text_is_a_key(self, store, key):
-        store.put(DOCS, key, {"n": 1})
-        assert store.get(DOCS, key).key == key
-        assert keys(store.search(DOCS)) == [key]
+    def test_any_text_is_a_key_and_a_put_replaces_the_whole_value(self, store, key):
+        for value in ({"n": 1, "old": True}, {"n": 2}):
+            store.put(DOCS, key, value)
+        item = store.get(DOCS, key)
+        assert (item.namespace, item.key, item.value) == (DOCS, key, {"n": 2})
+        assert [(found.key, found.score) for found in store.search(DOCS)] == [(key, None)]
 
     def test_what_is_not_there_is_none(self, store):
         store.put(DOCS, "a", {"n": 1})
         assert store.get(DOCS, "b") is None
         assert store.get(("other",), "a") is None
-
-    def test_a_put_replaces_the_whole_value(self, store):
-        store.put(DOCS, "a", {"n": 1, "old": True})
-        store.put(DOCS, "a", {"n": 2})
-        assert store.get(DOCS, "a").value == {"n": 2}
-        assert keys(store.search(DOCS)) == ["a"]
 
     def test_deleting_removes_and_deleting_again_is_fine(self, store):
         fill(store, SONGS)
@@ -129,12 +119,6 @@ class StoreConformance:
         assert store.get(DOCS, "monk") is None
         assert "monk" not in keys(store.search(DOCS, query="jazz standard Round Midnight"))
         assert len(store.search(DOCS)) == 3
-
-    def test_what_was_deleted_can_be_put_again(self, store):
-        for n in (1, 2):
-            store.put(DOCS, "a", {"n": n, "text": "jazz"})
-            assert store.search(DOCS, query="jazz")[0].value["n"] == n
-            store.delete(DOCS, "a")
 
     def test_times_are_aware_and_an_update_keeps_the_creation(self, store):
         store.put(DOCS, "a", {"n": 1})
@@ -264,26 +248,10 @@ class StoreConformance:
         assert store.batch([]) == []
         assert store.batch(iter([GetOp(DOCS, "a")])) == [None]
 
-    def test_items_of_one_batch_may_say_the_same(self, store):
-        store.batch([PutOp(DOCS, key, {"text": "jazz piano"}) for key in "abc"])
-        assert sorted(keys(store.search(DOCS, query="jazz piano"))) == ["a", "b", "c"]
-
     def test_a_batch_with_a_bad_value_writes_nothing(self, store):
         with pytest.raises((TypeError, ValueError)):
             store.batch([PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": object()})])
         assert store.search(DOCS) == []
-
-    def test_threads_write_at_once_and_lose_nothing(self, store):
-        def work(name):
-            for n in range(10):
-                store.put((name,), str(n), {"n": n})
-
-        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert [len(store.search((name,), limit=100)) for name in "abcd"] == [10] * 4
 
     # search
 
@@ -295,17 +263,6 @@ class StoreConformance:
             assert found[0].key == key
             assert scores == sorted(scores, reverse=True)
             assert scores[0] > 0.5 > scores[1]
-
-    def test_scores_compare_across_namespaces(self, store):
-        for key, text in SONGS.items():
-            store.put(("docs", key), key, {"text": text})
-        found = store.search(DOCS, query="high water tide at the pier")
-        assert found[0].key == "tides"
-        assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
-
-    def test_without_a_query_there_are_no_scores(self, store):
-        fill(store, SONGS)
-        assert [item.score for item in store.search(DOCS)] == [None] * 4
 
     @pytest.mark.parametrize("query", [None, "jazz standard"])
     def test_pages_follow_each_other_to_the_end(self, store, query):
@@ -340,11 +297,6 @@ class StoreConformance:
         assert {item.key for item in boat[:2]} == {"many", "last"}
         assert min(item.score for item in boat[:2]) > 0.85
 
-    def test_a_put_that_names_no_field_is_not_indexed(self, store):
-        fill(store, SONGS)
-        store.put(DOCS, "quiet", {"text": SONGS["monk"]}, index=[])
-        assert [item.score for item in store.search(DOCS, query=SONGS["monk"]) if item.key == "quiet"] in ([], [None])
-
     def test_a_store_that_names_no_field_indexes_what_a_put_names(self, open_store):
         store = open_store(fields=[])
         store.put(DOCS, "quiet", {"text": SONGS["monk"]})
@@ -366,20 +318,6 @@ class StoreConformance:
         fill(store, SONGS)
         assert sorted(keys(store.search(DOCS, query="jazz piano", limit=5))) == sorted([*SONGS, "a"])
 
-    def test_what_is_not_indexed_is_got_and_listed_and_has_no_score(self, store):
-        fill(store, SONGS)
-        store.put(DOCS, "quiet", {"text": SONGS["monk"]}, index=False)
-        assert store.get(DOCS, "quiet") is not None
-        assert "quiet" in keys(store.search(DOCS))
-        found = store.search(DOCS, query=SONGS["monk"])
-        assert found[0].key == "monk"
-        assert [item.score for item in found if item.key == "quiet"] in ([], [None])
-
-    def test_an_item_put_again_without_index_is_not_searched_by_what_it_said(self, store):
-        fill(store, SONGS)
-        store.put(DOCS, "monk", {"text": SONGS["monk"]}, index=False)
-        assert [i.score for i in store.search(DOCS, query=SONGS["monk"]) if i.key == "monk"] in ([], [None])
-
     def test_a_changed_item_is_searched_by_what_it_says_now(self, store):
         fill(store, SONGS)
         store.put(DOCS, "monk", {"text": "An apple pie with cinnamon"})
@@ -387,14 +325,10 @@ class StoreConformance:
         scores = {item.key: item.score for item in store.search(DOCS, query=SONGS["monk"])}
         assert scores["monk"] < 0.5
 
-    @pytest.mark.parametrize("query", ["' OR 1=1 --", '"', "NEAR(a b)", "%", "?!", "a\0b", "jazz " * 5000, "東京"])
+    @pytest.mark.parametrize("query", ["", "' OR 1=1 --", '"', "NEAR(a b)", "%", "?!", "a\0b", "jazz " * 5000, "東京"])
     def test_any_text_is_a_query(self, store, query):
         fill(store, SONGS)
         assert len(store.search(DOCS, query=query)) == 4
-
-    def test_an_empty_query_is_none(self, store):
-        fill(store, SONGS)
-        assert len(store.search(DOCS, query="")) == 4
 
     # filters
 
@@ -428,6 +362,18 @@ class StoreConformance:
             ({"n": {"$lt": math.inf}}, "abc"),
             ({"n": {"$gt": -math.inf, "$lt": 2}}, "ac"),
             ({"n": {"$gte": math.inf}}, ""),
+            ({"n": {"$gte": 0, "$ne": 2.5}}, "a"),
+            ({"at": {"$gte": "2026-02-01", "$lt": "2026-03-01"}}, "b"),
+            ({"deep": {"m": {"k": {"$gte": 1}}}}, "ab"),
+            ({"deep": {"m": {"k": {"$gt": 1}}}}, "b"),
+            ({"deep": {"m": {"k": 1, "l": {"$lt": 3}}}}, "a"),
+            ({"deep": {"z": {"k": 1}}}, ""),
+            ({"tags": ["p", "q"]}, "a"),
+            ({"tags": ["p"]}, "b"),
+            ({"tags": []}, "c"),
+            ({"kind": {"$ne": {"x": 1}}}, "abc"),
+            ({"deep": {"$eq": {"m": {"k": 2}}}}, "b"),
+            ({"tags": {"$eq": ["p"]}}, "b"),
         ],
     )
     @pytest.mark.parametrize("query", [None, "x"])
@@ -436,41 +382,16 @@ class StoreConformance:
         assert sorted(keys(store.search(DOCS, filter=wanted, query=query))) == list(found)
 
     @pytest.mark.parametrize(
-        ("wanted", "found"),
-        [
-            ({"deep": {"m": {"k": 1}}}, "a"),
-            ({"deep": {"m": {"k": {"$gte": 1}}}}, "ab"),
-            ({"deep": {"m": {"k": {"$gt": 1}}}}, "b"),
-            ({"deep": {"m": {"k": 1, "l": {"$lt": 3}}}}, "a"),
-            ({"deep": {"z": {"k": 1}}}, ""),
-        ],
-    )
-    def test_filters_reach_into_nested_objects(self, store, wanted, found):
-        fill(store, {key: value for key, value in self.VALUES.items() if key != "c"})
-        assert sorted(keys(store.search(DOCS, filter=wanted))) == list(found)
-
-    @pytest.mark.parametrize(
-        ("wanted", "found"), [({"tags": ["p", "q"]}, "a"), ({"tags": ["p"]}, "b"), ({"tags": []}, "c")]
-    )
-    def test_filters_compare_lists(self, store, wanted, found):
-        fill(store, self.VALUES)
-        assert sorted(keys(store.search(DOCS, filter=wanted))) == list(found)
-
-    @pytest.mark.parametrize(
         ("wanted", "found"), [({"n": {"$gt": 0}}, "a"), ({"n": {"$lte": 0}}, ""), ({"n": {"$gt": 1}}, "")]
     )
     def test_what_lacks_the_field_or_has_another_type_is_in_no_order(self, store, wanted, found):
         fill(store, {"a": {"n": 1}, "b": {"m": 1}, "c": {"n": None}, "d": {"n": "many"}, "e": {"n": [5]}})
         assert sorted(keys(store.search(DOCS, filter=wanted))) == list(found)
 
-    def test_dates_as_texts_compare(self, store):
-        fill(store, self.VALUES)
-        found = store.search(DOCS, filter={"at": {"$gte": "2026-02-01", "$lt": "2026-03-01"}})
-        assert keys(found) == ["b"]
-
-    def test_true_is_not_one(self, store):
+    @pytest.mark.parametrize(("wanted", "found"), [(1, "a"), (True, "b"), ("1", "c")])
+    def test_true_is_not_one(self, store, wanted, found):
         fill(store, {"a": {"v": 1}, "b": {"v": True}, "c": {"v": "1"}})
-        assert [keys(store.search(DOCS, filter={"v": v})) for v in (1, True, "1")] == [["a"], ["b"], ["c"]]
+        assert keys(store.search(DOCS, filter={"v": wanted})) == [found]
 
     @pytest.mark.parametrize("name", ["a b", "a.b", 'a"b', "ü", "a') = 1 OR ('1"])
     def test_any_text_is_a_field(self, store, name):
@@ -484,9 +405,9 @@ class StoreConformance:
 
     @pytest.mark.parametrize("wanted", [{"odd": True}, {"n": {"$gte": 0}, "odd": True}, {"n": {"$gt": -1, "$ne": 2}}])
     def test_filters_apply_before_the_limit(self, store, wanted):
-        fill(store, {str(n): {"text": "jazz", "n": n, "odd": n % 2 == 1} for n in range(40)})
+        fill(store, {str(n): {"text": "jazz", "n": n, "odd": n % 2 == 1} for n in range(24)})
         for query in (None, "jazz"):
-            assert len(store.search(DOCS, filter=wanted, query=query, limit=15)) == 15
+            assert len(store.search(DOCS, filter=wanted, query=query, limit=10)) == 10
 
     # time to live
 
@@ -503,6 +424,13 @@ class StoreConformance:
         self.wait(ttl_store, 6)
         assert keys(ttl_store.search((), query="jazz", refresh_ttl=False)) == ["forever"]
         assert ttl_store.get(DOCS, "short") is ttl_store.get(DOCS, "default") is None
+        fill(ttl_store, SONGS)
+        for n in range(2):
+            self.wait(ttl_store, 6)
+            ttl_store.put(DOCS, "bread", {"text": "bread", "n": n})  # writing begins the time anew, as does reading
+            assert keys(ttl_store.search(DOCS, query=SONGS["monk"], limit=1)) == ["monk"]
+        self.wait(ttl_store, 6)
+        assert sorted(keys(ttl_store.search(DOCS))) == ["bread", "forever", "monk"]
 
     @pytest.mark.parametrize(("refresh", "alive"), [(None, True), (True, True), (False, False)])
     @pytest.mark.parametrize("how", ["get", "search", "query"])
@@ -516,19 +444,6 @@ class StoreConformance:
                 ttl_store.search(DOCS, query="jazz" if how == "query" else None, refresh_ttl=refresh)
         self.wait(ttl_store, 6)
         assert (ttl_store.get(DOCS, "a") is not None) == alive
-
-    def test_only_what_a_search_returned_is_refreshed(self, ttl_store):
-        fill(ttl_store, SONGS)
-        self.wait(ttl_store, 6)
-        ttl_store.search(DOCS, query=SONGS["monk"], limit=1)
-        self.wait(ttl_store, 6)
-        assert keys(ttl_store.search(DOCS)) == ["monk"]
-
-    def test_writing_begins_the_time_anew(self, ttl_store):
-        for n in range(3):
-            ttl_store.put(DOCS, "a", {"n": n})
-            self.wait(ttl_store, 6)
-        assert ttl_store.get(DOCS, "a").value == {"n": 2}
 
     # async
 
@@ -544,10 +459,6 @@ class StoreConformance:
         results = await store.abatch([PutOp(DOCS, "c", {"n": 1}), GetOp(("docs", "sub"), "b"), SearchOp(DOCS)])
         assert results[1].key == "b"
         assert keys(results[2]) == ["b"]
-
-    async def test_many_at_once(self, store):
-        await asyncio.gather(*(store.aput((str(n % 5),), str(n), {"n": n}) for n in range(50)))
-        assert sorted(item.value["n"] for item in await store.asearch((), limit=100)) == list(range(50))
 
     def wait(self, store, minutes):
         """Let time pass for this store, and do what it needs for what has expired to go."""
@@ -571,20 +482,6 @@ class TestTidalStore(StoreConformance):
 
     def wait(self, store, minutes):
         self.clock.advance(minutes=minutes)
-
-    def test_a_store_is_seen_by_no_recall_and_by_no_other_scopes_store(self, memory, store):
-        store.put(("a",), "key", {"text": "jazz piano"})
-        other = TidalStore(memory.scoped("default", "a"))
-        assert not memory.recall("jazz piano").hits
-        assert other.search(()) == []
-        assert TidalStore(memory).get(("a",), "key") is not None
-        assert TidalStore(memory.scoped("user", "42")).list_namespaces() == []
-
-    def test_what_the_memory_recorded_is_no_item(self, memory, store):
-        memory.record(user="jazz piano", agent="Noted.")
-        memory.remember("jazz piano", kind="kb")
-        assert store.search((), query="jazz piano") == []
-        assert store.list_namespaces() == []
 
     @pytest.mark.parametrize("text", ["mara@harbour.example", "a.b%2Ec", "50%", "東京.\0x", "...", "%"])
     def test_any_text_becomes_a_label_and_can_be_read_back(self, store, text):
@@ -614,13 +511,6 @@ class TestTidalStore(StoreConformance):
         assert keys(store.search(DOCS, query="jazz", limit=2, offset=3))[1:] == ["quiet"]
         assert "quiet" not in keys(store.search(DOCS, query="jazz", limit=4))
 
-    def test_newest_first_without_a_query(self, store, clock):
-        for key in "abc":
-            store.put((key,), key, {"n": 1})
-            clock.advance(minutes=1)
-        store.put(("a",), "a", {"n": 2})
-        assert keys(store.search(())) == ["a", "c", "b"]
-
     def test_an_expired_item_put_again_is_new(self, store, clock):
         store.put(DOCS, "a", {"n": 1}, ttl=1)
         clock.advance(minutes=2)
@@ -628,6 +518,24 @@ class TestTidalStore(StoreConformance):
         store.put(DOCS, "a", {"n": 2})
         item = store.get(DOCS, "a")
         assert item.created_at == item.updated_at == clock()
+
+    def test_nobody_else_sees_what_is_in_a_store_and_it_nothing_of_theirs(self, memory, store, clock, tmp_path):
+        memory.record(user="jazz piano", agent="Noted.")
+        memory.remember("jazz piano", kind="kb")
+        memory.scoped("default", "%store").remember("somebody else's note", source="s")
+        assert store.search((), query="jazz piano") == store.search(()) == store.list_namespaces() == []
+        for key in "abc":
+            store.put((key,), key, {"text": "bass clarinet"})
+            clock.advance(minutes=1)
+        store.put(("a",), "a", {"text": "bass clarinet", "n": 2})
+        assert keys(store.search(())) == ["a", "c", "b"], "the newest first"
+        assert "clarinet" not in str(memory.recall("bass clarinet").hits)
+        for other in (memory.scoped("default", "a"), memory.scoped("user", "42")):
+            assert TidalStore(other).search(()) == TidalStore(other).list_namespaces() == []
+        with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), clock=clock) as again:
+            assert TidalStore(again).search((), query="bass clarinet")[0].score > 0.5, "another process"
+        with pytest.raises(InvalidScope):
+            memory.scoped("user", "\x1fstore")
 
     def test_sweeping_erases_what_has_expired(self, memory, clock):
         store = TidalStore(memory, ttl={"sweep_interval_minutes": 60})
@@ -648,27 +556,6 @@ class TestTidalStore(StoreConformance):
         assert store.sweep_ttl() == 70
         assert len(store.search(DOCS, limit=200)) == 70
 
-    @pytest.mark.parametrize("ttl", [0, -1, math.nan, math.inf, 1e300, "soon"])
-    def test_a_bad_ttl_is_refused(self, store, ttl):
-        with pytest.raises(InvalidInput, match="ttl"):
-            store.put(DOCS, "a", {"n": 1}, ttl=ttl)
-
-    @pytest.mark.parametrize(
-        "value", [{"x": math.nan}, {"x": object()}, {1: "x"}, {"x": datetime.now(UTC)}, {"x": b"x"}, [1], "text"]
-    )
-    def test_what_is_no_json_object_is_refused(self, store, value):
-        with pytest.raises(InvalidInput):
-            store.put(DOCS, "a", value)
-
-    @pytest.mark.parametrize("op", [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), ListNamespacesOp(limit=-1), 5])
-    def test_bad_operations_are_refused(self, store, op):
-        with pytest.raises(InvalidInput):
-            store.batch([op])
-
-    def test_an_index_that_embeds_is_refused(self, memory):
-        with pytest.raises(InvalidInput, match="dims, embed"):
-            TidalStore(memory, index={"dims": 3, "embed": embed})
-
     def test_one_batch_is_one_transaction(self, tmp_path):
         class Filling(SQLiteStorage):
             puts = 0
@@ -686,12 +573,8 @@ class TestTidalStore(StoreConformance):
                 store.batch([PutOp(DOCS, "old", None), PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": 1})])
             assert keys(store.search(())) == ["old"]
 
-    def test_another_process_sees_what_was_put(self, tmp_path, store, clock):
-        store.put(DOCS, "a", {"text": "jazz"})
-        with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), clock=clock) as memory:
-            assert keys(TidalStore(memory).search(DOCS, query="jazz")) == ["a"]
 
-
+@pytest.mark.slow
 class TestInMemoryStore(StoreConformance):
     known: ClassVar = {
         "test_a_store_that_names_no_field_indexes_what_a_put_names": "no field named is every field",
@@ -699,10 +582,7 @@ class TestInMemoryStore(StoreConformance):
         "test_changing_what_was_returned_changes_nothing_stored": "it hands out what it holds",
         "test_a_namespace_without_items_is_not_listed": "deleting, and even getting, leaves an empty namespace behind",
         "test_operations_given_directly_are_checked_too": "only the convenience methods check",
-        "test_items_of_one_batch_may_say_the_same": "ValueError: counts embeddings of distinct texts against all items",
-        "test_an_item_put_again_without_index_is_not_searched_by_what_it_said": "the old vector stays",
         "test_what_lacks_the_field_or_has_another_type_is_in_no_order": "TypeError: float() of what is not there",
-        "test_dates_as_texts_compare": "ValueError: float() of a text",
         "test_true_is_not_one": "compares as Python does",
     }
 
@@ -719,19 +599,17 @@ class TestInMemoryStore(StoreConformance):
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 class TestSqliteStore(StoreConformance):
     known: ClassVar = {
         "test_a_store_that_names_no_field_indexes_what_a_put_names": "fields is ignored",
         "test_times_are_aware_and_an_update_keeps_the_creation": "times without a zone, created_at set anew",
         "test_pages_follow_each_other_to_the_end[jazz standard]": "an offset of 2 · limit or more finds nothing",
         "test_only_the_fields_of_the_store_are_searched": "fields is ignored",
-        "test_an_item_put_again_without_index_is_not_searched_by_what_it_said": "the old vector stays",
-        "test_filters_reach_into_nested_objects": "ValueError: takes the field for an operator",
         "test_what_lacks_the_field_or_has_another_type_is_in_no_order[wanted1-]": "SQL orders texts after numbers",
         "test_true_is_not_one": "booleans are compared as numbers",
         "test_any_text_is_a_field": "ValueError for most, and «a.b» is taken for a path",
         "test_async_does_all_of_it": "NotImplementedError",
-        "test_many_at_once": "NotImplementedError",
     }
 
     @pytest.fixture
@@ -754,40 +632,6 @@ class TestSqliteStore(StoreConformance):
         for column in ("created_at", "updated_at", "expires_at"):
             store.conn.execute(f"UPDATE store SET {column} = datetime({column}, '-{minutes} minutes')")
         store.sweep_ttl()
-
-
-class Offline:
-    """An embedder that is not to be had."""
-
-    @property
-    def dimensions(self):
-        raise ConnectionError("no network")
-
-    def embed(self, texts):
-        raise ConnectionError("no network")
-
-
-def test_reading_by_key_needs_no_embedder(tmp_path):
-    with TidalMemory(tmp_path / "offline.db", embedder=Offline()) as memory:
-        store = TidalStore(memory)
-        store.put(("notes",), "a", {"text": "b"}, index=False)
-        assert store.get(("notes",), "a").value == {"text": "b"}
-        assert [item.key for item in store.search(("notes",))] == ["a"]
-        assert store.list_namespaces() == [("notes",)]
-        store.delete(("notes",), "a")
-
-
-def test_keys_that_are_no_unicode_are_refused(tmp_path):
-    with TidalMemory(tmp_path / "keys.db", embedder=HashingEmbedder()) as memory, pytest.raises(InvalidInput):
-        TidalStore(memory).put(("notes",), "a\ud800", {})
-
-
-def test_no_scope_of_a_user_can_stand_inside_a_store(tmp_path):
-    with TidalMemory(tmp_path / "scopes.db", embedder=HashingEmbedder()) as memory:
-        memory.scoped("user", "%store").remember("somebody else's note", source="s")
-        assert TidalStore(memory.scoped("user")).search(()) == []
-        with pytest.raises(InvalidScope):
-            memory.scoped("user", "\x1fstore")
 
 
 @pytest.fixture
@@ -822,22 +666,6 @@ def test_a_put_embeds_nothing_and_the_next_search_all_of_it(quiet):
     embedder.calls.clear()
     assert store.search(DOCS, query="jazz")[0].score > 0
     assert embedded(embedder) == ["jazz"]
-
-
-def test_another_process_indexes_what_a_search_of_it_may_find(quiet):
-    first, _ = quiet()
-    fill(TidalStore(first), SONGS)
-    first.close()
-    second, _ = quiet()
-    assert TidalStore(second).search(DOCS, query=SONGS["tides"])[0].score > 0.5
-
-
-def test_the_background_indexes_what_no_search_has(tmp_path):
-    embedder = CountingEmbedder()
-    memory = TidalMemory(tmp_path / "agent.db", embedder=embedder)
-    TidalStore(memory, index={"fields": ["text"]}).put(DOCS, "a", {"text": SONGS["monk"]})
-    memory.close(timeout=60)
-    assert embedded(embedder) == [SONGS["monk"]]
 
 
 def test_what_was_replaced_or_deleted_before_it_was_embedded_never_is(quiet):
@@ -920,15 +748,6 @@ def test_binary_data_is_not_embedded_and_the_text_beside_it_is(quiet, data):
     assert max(map(len, embedded(embedder))) < 150
 
 
-def test_the_key_of_an_item_is_not_what_it_says(quiet):
-    memory, _ = quiet()
-    store = TidalStore(memory, index={"fields": ["text"]})
-    store.put(DOCS, "a", {"text": SONGS["bread"]})
-    store.put(DOCS, "9f4c2e1e-63d2-4f0e-8f0e-2a9d8f4f7b11", {"text": SONGS["bread"]})
-    one, other = store.search(DOCS, query=SONGS["bread"])
-    assert one.score == other.score > 0.85
-
-
 def test_a_store_without_an_index_embeds_nothing_unless_a_put_names_fields(quiet):
     memory, embedder = quiet()
     store = TidalStore(memory, index=False)
@@ -939,48 +758,103 @@ def test_a_store_without_an_index_embeds_nothing_unless_a_put_names_fields(quiet
     assert embedded(embedder) == ["jazz", SONGS["monk"], SONGS["monk"]]
 
 
-def test_a_value_may_be_as_large_as_the_settings_say(tmp_path):
+WRONG = [
+    *(({"ttl": ttl}, "ttl") for ttl in (0, -1, math.nan, math.inf, 1e300, "soon")),
+    *(({"value": value}, "") for value in ({"x": math.nan}, {"x": object()}, {1: "x"}, {"x": b"x"}, [1], "text")),
+    ({"value": {"x": datetime.now(UTC)}}, ""),
+    ({"value": {"text": "x" * 1_100}}, "1,000 bytes"),
+    ({"index": "text"}, "index must be a collection, such as a list, got 'text'"),
+    ({"key": "a\ud800"}, "valid Unicode"),
+    ({"key": "k" * 2_000}, "a key is a text"),
+    ({"namespace": ("n" * 20_000,)}, "a namespace is a tuple"),
+    ({"namespace": "docs"}, "a namespace is a tuple"),
+]
+
+
+@pytest.mark.parametrize(("given", "reason"), WRONG)
+def test_what_cannot_be_put_is_refused(tmp_path, given, reason):
     settings = Settings(ingestion={"max_value_bytes": 1_000})
     with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=settings) as memory:
         store = TidalStore(memory)
         store.put(DOCS, "a", {"text": "x" * 900})
-        with pytest.raises(InvalidInput, match="1,000 bytes"):
-            store.put(DOCS, "b", {"text": "x" * 1_100})
+        with pytest.raises(InvalidInput, match=reason or None):
+            store.put(**{"namespace": DOCS, "key": "b", "value": {"n": 1}, **given})
+        assert keys(store.search(())) == ["a"]
 
 
-def test_scores_are_between_nought_and_one(quiet):
-    memory, _ = quiet()
+@pytest.mark.parametrize(
+    "op",
+    [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), SearchOp(DOCS, query=5), GetOp(DOCS, 7), ListNamespacesOp(limit=-1),
+     ListNamespacesOp(offset=-1), 5],
+)  # fmt: skip
+def test_bad_operations_and_indexes_are_refused(memory, op):
+    with pytest.raises(InvalidInput):
+        TidalStore(memory).batch([op])
+    for index, reason in (
+        ({"dims": 3, "embed": embed}, "dims, embed"),
+        ({1: 2}, "fields only, not 1"),
+        (7, "a mapping"),
+    ):
+        with pytest.raises(InvalidInput, match=reason):
+            TidalStore(memory, index=index)
+
+
+def test_reading_by_key_needs_no_embedder(quiet):
+    memory, embedder = quiet()
+    embedder.failures = 1_000
     store = TidalStore(memory)
+    store.put(("notes",), "a", {"text": "b"})
+    assert store.get(("notes",), "a").value == {"text": "b"}
+    assert keys(store.search(("notes",))) == ["a"]
+    assert store.list_namespaces() == [("notes",)]
+    store.delete(("notes",), "a")
+
+
+def test_the_background_indexes_what_no_search_has(tmp_path):
+    embedder = CountingEmbedder()
+    memory = TidalMemory(tmp_path / "agent.db", embedder=embedder)
+    TidalStore(memory, index={"fields": ["text"]}).put(DOCS, "a", {"text": SONGS["monk"]})
+    memory.close(timeout=60)
+    assert embedded(embedder) == [SONGS["monk"]]
+
+
+def test_scores_are_between_nought_and_one_and_a_key_says_nothing(quiet):
+    memory, _ = quiet()
+    store = TidalStore(memory, index={"fields": ["text"]})
     fill(store, SONGS)
+    store.put(DOCS, "9f4c2e1e-63d2-4f0e-8f0e-2a9d8f4f7b11", {"text": SONGS["bread"]})
     for query in (*SONGS.values(), "?!", "quantum chromodynamics"):
         assert all(0 <= item.score <= 1 for item in store.search(DOCS, query=query))
+    one, other = store.search(DOCS, query=SONGS["bread"], limit=2)
+    assert one.score == other.score > 0.85
+    store.put(DOCS, "bread", {"text": SONGS["bread"]}, index=False)
+    scores = {item.key: item.score for item in store.search(DOCS, query=SONGS["bread"])}
+    assert scores["bread"] is None, "put again without an index it is not searched by what it said"
 
 
-def test_a_connection_string_opens_a_store_and_closes_it(tmp_path):
+@pytest.mark.parametrize("style", ["sync", "async"])
+async def test_a_connection_string_opens_a_store_and_closes_it(tmp_path, style):
     path = str(tmp_path / "agent.db")
-    with TidalStore.from_conn_string(path, index={"fields": ["text"]}, embedder=HashingEmbedder()) as store:
-        assert store.setup() is None
-        fill(store, SONGS)
+    opened = TidalStore.from_conn_string(path, index={"fields": ["text"]}, embedder=HashingEmbedder())
+    if style == "sync":
+        with opened as store:
+            assert store.setup() is None
+            fill(store, SONGS)
+    else:
+        async with opened as store:
+            for key, text in SONGS.items():
+                await store.aput(DOCS, key, {"text": text})
     with pytest.raises(Closed):
         store.get(DOCS, "monk")
     with TidalMemory(path, embedder=HashingEmbedder()) as memory:
         assert TidalStore(memory).search(DOCS, query=SONGS["monk"])[0].key == "monk"
 
 
-async def test_a_connection_string_opens_a_store_for_async_code(tmp_path):
-    async with TidalStore.from_conn_string(str(tmp_path / "agent.db"), embedder=HashingEmbedder()) as store:
-        await store.aput(DOCS, "a", {"text": "jazz piano"})
-        assert keys(await store.asearch(DOCS, query="jazz piano")) == ["a"]
-    with pytest.raises(Closed):
-        await store.aget(DOCS, "a")
+# the thread that erases what has expired
 
 
-class Watched:
+class Watched(TidalStore):
     """A store that says when a sweep has erased something."""
-
-    def __init__(self, *arguments, **options):
-        self.swept = threading.Event()
-        super().__init__(*arguments, **options)
 
     def sweep_ttl(self):
         if count := super().sweep_ttl():
@@ -988,65 +862,25 @@ class Watched:
         return count
 
 
-class WatchedTidalStore(Watched, TidalStore):
-    pass
-
-
-class WatchedSqliteStore(Watched, SqliteStore):
-    pass
-
-
-class TestSweeper:
-    """The thread that erases expired items, of the stores that have one."""
-
-    @pytest.fixture(params=["ours", "sqlite"])
-    def open_store(self, request, tmp_path):
-        if request.param == "ours":
-            with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder()) as memory:
-                yield lambda ttl: WatchedTidalStore(memory, ttl=ttl)
-        else:
-            connection = loading_sqlite().connect(":memory:", check_same_thread=False, isolation_level=None)
-            yield lambda ttl: WatchedSqliteStore(connection, ttl=ttl)
-            connection.close()
-
-    def test_it_erases_what_has_expired(self, open_store):
-        store = open_store({"sweep_interval_minutes": 60})
-        store.setup()
-        store.put(DOCS, "a", {"n": 1}, ttl=0.001 / 60)
-        future = store.start_ttl_sweeper(0.02 / 60)
-        assert store.swept.wait(60)
-        assert store.stop_ttl_sweeper(60)
-        assert future.result(60) is None
-
-    def test_without_a_time_to_live_there_is_none(self, open_store):
-        store = open_store(None)
-        assert store.start_ttl_sweeper().result(0) is None
-        assert store.stop_ttl_sweeper()
-
-
-def test_a_cancelled_future_ends_the_sweeper(tmp_path):
-    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder()) as memory:
-        store = TidalStore(memory, ttl={"default_ttl": 10})
-        first, second = store.start_ttl_sweeper(1000), store.start_ttl_sweeper(1000)
-        assert first.cancel()
-        assert second.result(60) is None
-        assert store.stop_ttl_sweeper(60)
-
-
-def test_a_sweeper_ends_with_its_memory(tmp_path):
-    memory = TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder())
+def test_a_sweeper_erases_what_has_expired_until_it_is_stopped(quiet):
+    memory, _ = quiet()
+    store = Watched(memory, ttl={"sweep_interval_minutes": 60})
+    store.swept = threading.Event()
+    store.put(DOCS, "a", {"n": 1}, ttl=0.001 / 60)
+    future = store.start_ttl_sweeper(0.02 / 60)
+    assert store.swept.wait(60)
+    assert store.stop_ttl_sweeper(60)
+    assert future.result(60) is None
+    first, second = store.start_ttl_sweeper(1000), store.start_ttl_sweeper()
+    assert first.cancel()
+    assert second.result(60) is None, "a cancelled future ends the thread of all"
+    assert store.stop_ttl_sweeper(60)
+    without = TidalStore(memory)
+    assert without.start_ttl_sweeper().result(0) is None, "without a time to live there is none"
+    assert without.stop_ttl_sweeper()
+    for minutes in (0, -1, "soon"):
+        with pytest.raises(InvalidInput, match="sweep_interval_minutes"):
+            store.start_ttl_sweeper(minutes)
     future = TidalStore(memory, ttl={"default_ttl": 1}).start_ttl_sweeper(0.02 / 60)
     memory.close()
-    assert future.result(60) is None
-
-
-def test_a_sweeper_needs_an_interval(tmp_path):
-    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder()) as memory:
-        for minutes in (0, -1, "soon"):
-            with pytest.raises(InvalidInput, match="sweep_interval_minutes"):
-                TidalStore(memory, ttl={}).start_ttl_sweeper(minutes)
-
-
-def test_one_path_that_is_no_list_is_refused(memory):
-    with pytest.raises(InvalidInput, match="index must be a collection, such as a list, got 'text'"):
-        TidalStore(memory).put(DOCS, "city", {"text": "Ada moved to Lisbon."}, index="text")
+    assert future.result(60) is None, "a sweeper ends with its memory"

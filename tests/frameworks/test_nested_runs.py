@@ -1,125 +1,170 @@
 """Runs inside of runs: the prompt of a subagent is an agent's, not the user's."""
 
+from __future__ import annotations
+
 import asyncio
+import threading
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.memory import Memory
 
 from langchain_tidal import TidalCompaction, TidalMemoryMiddleware, with_memory
-from tests.frameworks.conftest import chat_graph, tool_graph
+from llama_index_tidal import TidalChatMemory, TidalMemoryBlock
+from tests.frameworks.conftest import ScriptedModel, calling, graph_of, metronome, only, thread, ticks, user
+from tests.frameworks.llama_index import conftest as index
 from tidal_plugins import InvalidInput
 
-CONFIG = {"configurable": {"thread_id": "dinner"}}
+CONFIG = thread("dinner")
 ASKED = "What shall I cook for the guests tonight?"
 PROMPT = "I am allergic to nuts. Which cakes may I eat?"
-
-
-def delegates(prompt=PROMPT):
-    return AIMessage("", tool_calls=[{"name": "ask_cook", "args": {"prompt": prompt}, "id": "call-1"}])
-
-
-def cook(run):
-    @tool
-    def ask_cook(prompt: str) -> str:
-        """Ask the cook."""
-        return run(prompt)
-
-    return ask_cook
-
-
-@pytest.fixture(params=["agent", "graph", "runnable"])
-def inner(request, memory, says):
-    """Return a tool whose run remembers too."""
-
-    def make(**options):
-        model = says("A sponge cake.")
-        if request.param == "runnable":
-            return cook(lambda prompt: with_memory(model, memory, **options).invoke(prompt).text)
-        app = (
-            create_agent(model, [], middleware=[TidalMemoryMiddleware(memory, **options)], name="cook")
-            if request.param == "agent"
-            else chat_graph(memory, model, **options).compile()
-        )
-        return cook(lambda prompt: app.invoke({"messages": [HumanMessage(prompt)]})["messages"][-1].text)
-
-    return make
+ANSWER = "A sponge cake."
 
 
 def said(episode):
     return [(message.role, message.text) for message in episode.messages if message.text]
 
 
-@pytest.mark.parametrize("run", ["sync", "async"])
-def test_a_subagents_prompt_is_not_the_users_and_has_a_thread_of_its_own(memory, says, inner, run):
-    model = says(delegates(), "Sponge cake, then.")
-    agent = create_agent(model, [inner()], middleware=[TidalMemoryMiddleware(memory)], checkpointer=InMemorySaver())
-    given = {"messages": [HumanMessage(ASKED)]}
-    if run == "sync":
-        agent.invoke(given, CONFIG)
+# how the cook remembers, in each framework: functions that return the function of a tool
+
+
+def agent(memory, **options):
+    model = ScriptedModel(replies=[ANSWER])
+    app = create_agent(model, [], middleware=[TidalMemoryMiddleware(memory, **options)], name="cook")
+    return lambda prompt: app.invoke(user(prompt))["messages"][-1].text
+
+
+def graph(memory, **options):
+    app = graph_of(memory, ScriptedModel(replies=[ANSWER]), **options).compile()
+    return lambda prompt: app.invoke(user(prompt))["messages"][-1].text
+
+
+def runnable(memory, **options):
+    return lambda prompt: with_memory(ScriptedModel(replies=[ANSWER]), memory, **options).invoke(prompt).text
+
+
+def llama_agent(memory, llm=None, **options):
+    async def ask(prompt):
+        chat, model = TidalChatMemory(memory, thread="cook", **options), llm or index.ScriptedLLM(replies=[ANSWER])
+        return str(await FunctionAgent(llm=model, tools=[]).run(prompt, memory=chat))
+
+    return ask
+
+
+def engine(memory, **options):
+    def ask(prompt):
+        chat = TidalChatMemory(memory, thread="cook", **options)
+        return str(SimpleChatEngine.from_defaults(llm=index.ScriptedLLM(replies=[ANSWER]), memory=chat).chat(prompt))
+
+    return ask
+
+
+def threaded(memory, **options):
+    async def ask(prompt):
+        return await asyncio.to_thread(engine(memory, **options), prompt)
+
+    return ask
+
+
+LANGCHAIN, LLAMA_INDEX = [agent, graph, runnable], [llama_agent, engine, threaded]
+
+
+async def host(memory, cook, asks, prompt=PROMPT):
+    """Let an agent that remembers ask the cook once, in the cook's framework."""
+    if cook in LANGCHAIN:
+        model = ScriptedModel(replies=[calling(("ask_cook", {"prompt": prompt})), "Done."])
+        layers = [TidalMemoryMiddleware(memory)]
+        await create_agent(model, [of_chain(asks)], middleware=layers).ainvoke(user(ASKED), CONFIG)
     else:
-        asyncio.run(agent.ainvoke(given, CONFIG))
-    [whole] = memory.episodes.list(thread="dinner")
-    assert whole.query == ASKED
+        model = index.ScriptedLLM(replies=[index.calling(("ask_cook", {"prompt": prompt})), "Done."])
+        tools = [of_index(asks)]
+        await FunctionAgent(llm=model, tools=tools).run(ASKED, memory=TidalChatMemory(memory, thread="dinner"))
+
+
+def of_chain(asks):
+    @tool
+    def ask_cook(prompt: str) -> str:
+        """Ask the cook."""
+        return asks(prompt)
+
+    return ask_cook
+
+
+def of_index(asks, name="ask_cook"):
+    if asyncio.iscoroutinefunction(asks):
+
+        async def ask(prompt: str) -> str:
+            """Ask the cook."""
+            return await asks(prompt)
+    else:
+
+        def ask(prompt: str) -> str:
+            """Ask the cook."""
+            return asks(prompt)
+
+    ask.__name__ = name
+    return ask
+
+
+@pytest.mark.parametrize("cook", [*LANGCHAIN, *LLAMA_INDEX])
+async def test_a_subagents_prompt_is_not_the_users_and_may_be_left_out_or_taken_for_it(memory, cook):
+    await host(memory, cook, cook(memory))
+    whole = only(memory, thread="dinner")
+    assert (whole.query, whole.answer) == (ASKED, "Done.")
     [nested] = [episode for episode in memory.episodes.list() if episode.thread != "dinner"]
-    assert nested.thread.startswith("dinner/")
-    assert said(nested) == [("assistant", PROMPT), ("assistant", "A sponge cake.")]
-    assert nested.answer == "A sponge cake."
+    assert nested.thread.startswith("dinner/" if cook in LANGCHAIN else "cook")
+    assert said(nested) == [("assistant", PROMPT), ("assistant", ANSWER)]
     assert PROMPT not in [hit.text for hit in memory.recall("allergic to nuts") if hit.entry.role == "user"]
+    if cook is agent:
+        assert (nested.thread, nested.messages[-1].speaker) == ("dinner/cook", "cook")
+    await host(memory, cook, cook(memory, nested="skip"), "And pies?")
+    assert "And pies?" not in str([said(episode)[0] for episode in memory.episodes.list()])
+    await host(memory, cook, cook(memory, nested="user"), "And bread?")
+    [taken] = [episode for episode in memory.episodes.list() if episode.query == "And bread?"]
+    assert taken.thread == ("dinner" if cook in LANGCHAIN else "cook")
 
 
-def test_the_thread_of_a_nested_run_bears_the_name_of_its_agent(memory, says):
-    app = create_agent(says("A sponge cake."), [], middleware=[TidalMemoryMiddleware(memory)], name="cook")
-    ask = cook(lambda prompt: app.invoke({"messages": [HumanMessage(prompt)]})["messages"][-1].text)
-    create_agent(says(delegates(), "Done."), [ask], name="host").invoke({"messages": [HumanMessage(ASKED)]}, CONFIG)
-    [nested] = memory.episodes.list()
-    assert nested.thread == "dinner/cook"
-    assert nested.messages[-1].speaker == "cook"
+# LangChain and LangGraph
 
 
-def test_a_tool_node_of_a_graph_built_by_hand_nests_as_well(memory, says, inner):
-    graph = StateGraph(MessagesState)
-    model = says(delegates(), "Done.")
-    graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
-    graph.add_node("my_tools", ToolNode([inner()]))
-    graph.add_edge(START, "model").add_conditional_edges("model", tools_condition, {"tools": "my_tools", END: END})
-    graph.add_edge("my_tools", "model")
-    graph.compile().invoke({"messages": [HumanMessage(ASKED)]}, CONFIG)
-    [nested] = memory.episodes.list()
-    assert nested.thread.startswith("dinner/")
-    assert nested.query == ""
+@pytest.mark.parametrize("cook", LANGCHAIN)
+def test_a_tool_node_of_a_graph_built_by_hand_nests_as_well(memory, says, cook):
+    built, model = StateGraph(MessagesState), says(*[calling(("ask_cook", {"prompt": PROMPT})), "Done."] * 2)
+    built.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    built.add_node("my_tools", ToolNode([of_chain(cook(memory))]))
+    built.add_edge(START, "model").add_conditional_edges("model", tools_condition, {"tools": "my_tools", END: END})
+    app = built.add_edge("my_tools", "model").compile()
+    app.invoke(user(ASKED), CONFIG)
+    app.invoke(user(ASKED))
+    first, second = memory.episodes.list()
+    assert first.thread.startswith("dinner/")
+    assert second.thread.startswith("run/")
+    assert first.query == second.query == ""
 
 
-def test_an_agent_that_is_a_node_of_a_graph_hears_the_user(memory, says):
-    graph = StateGraph(MessagesState)
-    graph.add_node("host", create_agent(says("A roast."), [], middleware=[TidalMemoryMiddleware(memory)], name="host"))
-    graph.add_edge(START, "host").compile().invoke({"messages": [HumanMessage(ASKED)]}, CONFIG)
-    [episode] = memory.episodes.list(thread="dinner")
-    assert episode.query == ASKED
+def test_a_node_of_a_graph_hears_the_user_and_a_loop_of_tools_is_not_nested_in_itself(memory, says):
+    layers = [TidalMemoryMiddleware(memory)]
+    outer = StateGraph(MessagesState).add_node("host", create_agent(says("A roast."), [], middleware=layers, name="h"))
+    outer.add_edge(START, "host").compile().invoke(user(ASKED), CONFIG)
+    assert only(memory, thread="dinner").query == ASKED
+    graph_of(memory, says(ticks(90), "It ticks."), tools=[metronome]).compile().invoke(user("Set it."), thread("t"))
+    assert only(memory, thread="t").query == "Set it."
 
 
-def test_a_nested_run_with_a_thread_of_its_own_keeps_it(memory, says):
-    app = create_agent(says("A sponge cake."), [], middleware=[TidalMemoryMiddleware(memory)])
-    own = {"configurable": {"thread_id": "kitchen"}}
-    ask = cook(lambda prompt: app.invoke({"messages": [HumanMessage(prompt)]}, own)["messages"][-1].text)
-    create_agent(says(delegates(), "Done."), [ask]).invoke({"messages": [HumanMessage(ASKED)]}, CONFIG)
-    [nested] = memory.episodes.list(thread="kitchen")
-    assert said(nested) == [("assistant", PROMPT), ("assistant", "A sponge cake.")]
-
-
-def test_nested_runs_may_be_left_out_or_taken_for_the_users(memory, says, inner):
-    def talk(**options):
-        agent = create_agent(says(delegates(), "Done."), [inner(**options)])
-        agent.invoke({"messages": [HumanMessage(ASKED)]}, CONFIG)
-        return memory.episodes.list()
-
-    assert talk(nested="skip") == []
-    [episode] = talk(nested="user")
-    assert (episode.thread, episode.query) == ("dinner", PROMPT)
+def test_a_nested_run_with_a_thread_of_its_own_keeps_it_and_is_whispered_to(memory, says):
+    memory.record("I am allergic to peanuts and other nuts.", "Noted.", thread="monday")
+    model = says(ANSWER)
+    app = create_agent(model, [], middleware=[TidalMemoryMiddleware(memory)])
+    ask = of_chain(lambda prompt: app.invoke(user(prompt), thread("kitchen"))["messages"][-1].text)
+    create_agent(says(calling(("ask_cook", {"prompt": PROMPT})), "Done."), [ask]).invoke(user(ASKED), CONFIG)
+    assert said(only(memory, thread="kitchen")) == [("assistant", PROMPT), ("assistant", ANSWER)]
+    assert "allergic to peanuts" in model.shown[0][-1].text
 
 
 def test_of_a_skipped_nested_run_only_what_its_compaction_leaves_out_is_kept_in_its_own_thread(memory, says):
@@ -130,13 +175,13 @@ def test_of_a_skipped_nested_run_only_what_its_compaction_leaves_out_is_kept_in_
 
     def bake(limit):
         calls = [{"name": "read_recipe", "args": {"page": n}, "id": f"page-{n}"} for n in range(8)]
-        model = says(*(AIMessage("", tool_calls=[call]) for call in calls), "A sponge cake.")
+        model = says(*(AIMessage("", tool_calls=[call]) for call in calls), ANSWER)
         layers = [TidalCompaction(memory, max_tokens=limit), TidalMemoryMiddleware(memory, nested="skip")]
         app = create_agent(model, [read_recipe], middleware=layers, name="cook")
-        ask = cook(lambda prompt: app.invoke({"messages": [HumanMessage(prompt)]})["messages"][-1].text)
+        ask = of_chain(lambda prompt: app.invoke(user(prompt))["messages"][-1].text)
+        outer = says(calling(("ask_cook", {"prompt": PROMPT})), "Sponge cake, then.")
         layers = [TidalMemoryMiddleware(memory)]
-        host = create_agent(says(delegates(), "Sponge cake, then."), [ask], middleware=layers)
-        host.invoke({"messages": [HumanMessage(ASKED)]}, {"configurable": {"thread_id": f"dinner for {limit}"}})
+        create_agent(outer, [ask], middleware=layers).invoke(user(ASKED), thread(f"dinner for {limit}"))
         return [sum(len(message.text) for message in shown) for shown in model.shown]
 
     whole, cut = bake(100_000)[-1], max(bake(2_000))
@@ -145,27 +190,78 @@ def test_of_a_skipped_nested_run_only_what_its_compaction_leaves_out_is_kept_in_
     assert set(kept) == {"dinner for 100000", "dinner for 2000", "dinner for 2000/cook"}
     assert kept["dinner for 2000/cook"][0] == ("assistant", PROMPT)
     assert not [hit for hit in memory.recall("allergic to nuts") if hit.entry.role == "user" and hit.text == PROMPT]
-    assert all("A sponge cake." not in text for _, text in kept["dinner for 2000/cook"])
+    assert all(ANSWER not in text for _, text in kept["dinner for 2000/cook"])
 
 
-def test_other_words_for_nested_runs_are_refused(memory):
+# LlamaIndex
+
+
+async def test_runs_two_deep_and_beside_each_other_and_after_them_an_agent_hears_the_user(memory):
+    def asks(name, llm, *tools):
+        async def ask(prompt):
+            chat = TidalChatMemory(memory, thread=f"{name}: {prompt}")
+            return str(await FunctionAgent(llm=llm, tools=list(tools)).run(prompt, memory=chat))
+
+        return of_index(ask, name)
+
+    def says(*replies):
+        return index.ScriptedLLM(replies=list(replies))
+
+    baker = asks("baker", says("Flour."))
+    cook = asks("cook", says(index.calling(("baker", {"prompt": "Which flour?"})), "A cake."), baker)
+    both = index.calling(("cook", {"prompt": "Which cake?"}), ("baker", {"prompt": "Which bread?"}))
+    chat = TidalChatMemory(memory, thread="dinner")
+    await FunctionAgent(llm=says(both, "Done."), tools=[cook, baker]).run(ASKED, memory=chat)
+    await FunctionAgent(llm=says("Hello.")).run("Good evening!", memory=TidalChatMemory(memory, thread="after"))
+    asked = {episode.thread: episode.messages[0].role for episode in memory.episodes.list()}
+    nested = dict.fromkeys(["cook: Which cake?", "baker: Which flour?", "baker: Which bread?"], "assistant")
+    assert asked == {"dinner": "user", "after": "user", **nested}
+    hands = says(index.calling(("handoff", {"to_agent": "cook", "reason": "a cake"})))
+    one = FunctionAgent(name="host", description="Hosts.", llm=hands, can_handoff_to=["cook"])
+    other = FunctionAgent(name="cook", description="Cooks.", llm=says("A roast."))
+    chat = TidalChatMemory(memory, thread="handed")
+    await AgentWorkflow(agents=[one, other], root_agent="host").run(ASKED, memory=chat)
+    assert (only(memory, thread="handed").query, only(memory, thread="handed").answer) == (ASKED, "A roast.")
+
+
+async def test_a_nested_chat_goes_on_with_its_history_in_another_object(memory):
+    kept, shown = [], []
+
+    async def ask(prompt):
+        chat = TidalChatMemory.from_dict(kept[-1]) if kept else TidalChatMemory(memory, thread="cook")
+        llm = index.ScriptedLLM(replies=[ANSWER])
+        told = await FunctionAgent(llm=llm).run(prompt, memory=chat)
+        kept.append(chat.to_dict())
+        shown.append([(message.role.value, message.content) for message in llm.shown[0]])
+        return str(told)
+
+    await host(memory, llama_agent, ask)
+    await host(memory, llama_agent, ask, "And which bread?")
+    assert shown[1] == [("user", PROMPT), ("assistant", ANSWER), ("user", "And which bread?")]
+    asked = [said(episode)[0] for episode in memory.episodes.list(thread="cook")]
+    assert asked == [("assistant", PROMPT), ("assistant", "And which bread?")]
+
+
+@pytest.mark.parametrize("nested", ["apart", "skip", "user"])
+async def test_what_overflows_from_a_nested_memory_is_an_agents(memory, nested):
+    async def ask(prompt):
+        blocks = [TidalMemoryBlock(memory, nested=nested)]
+        whole = Memory.from_defaults(session_id="cook", token_limit=60, memory_blocks=blocks)
+        for number in range(4):
+            await whole.aput(index.user(f"{number}: {prompt}"))
+            await whole.aput(index.answer(ANSWER))
+        await whole.sql_store._async_engine.dispose()
+        return ANSWER
+
+    await host(memory, llama_agent, ask)
+    roles = {message.role for episode in memory.episodes.list(thread="cook") for message in episode.messages}
+    assert roles == {"apart": {"assistant"}, "skip": set(), "user": {"user", "assistant"}}[nested]
+
+
+def test_a_thread_of_its_own_is_not_inside_a_tool(memory):
+    own = threading.Thread(target=engine(memory), args=[ASKED])
+    own.start()
+    own.join()
+    assert said(only(memory, thread="cook"))[0] == ("user", ASKED)
     with pytest.raises(InvalidInput, match="nested must be one of apart, skip, user"):
-        TidalMemoryMiddleware(memory, nested="never")
-
-
-def test_the_whisper_reaches_a_nested_run(memory, says):
-    memory.record("I am allergic to peanuts and other nuts.", "Noted.", thread="monday")
-    model = says("A sponge cake.")
-    app = create_agent(model, [], middleware=[TidalMemoryMiddleware(memory)])
-    ask = cook(lambda prompt: app.invoke({"messages": [HumanMessage(prompt)]})["messages"][-1].text)
-    create_agent(says(delegates("Is anybody allergic to nuts?"), "Done."), [ask]).invoke(
-        {"messages": [HumanMessage(ASKED)]}, CONFIG
-    )
-    assert "allergic to peanuts" in model.shown[0][-1].text
-
-
-def test_a_graph_with_a_loop_of_tools_is_not_nested_in_itself(memory, says, react, metronome_tool):
-    call = AIMessage("", tool_calls=[{"name": "metronome", "args": {"tempo": 90}, "id": "call-1"}])
-    tool_graph(memory, says(call, "It ticks.")).compile().invoke({"messages": [HumanMessage("Set it to 90.")]}, CONFIG)
-    [episode] = memory.episodes.list(thread="dinner")
-    assert episode.query == "Set it to 90."
+        TidalMemoryBlock(memory, nested="never")

@@ -1,33 +1,25 @@
-"""Hooks as agents run them: a process for each event, with its JSON on standard input."""
+"""Hooks as agents run them: each event comes as JSON on standard input."""
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 import subprocess
 import sys
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from tests.forking import forker
+from tidal_hooks import main
 from tidal_plugins import Episode, HashingEmbedder, TidalMemory
 
 ROOT = Path(__file__).parents[2]
-
-PREPARE = """
-import tempfile, threading, tidal_hooks.events, tidal_hooks.recording, tidal_hooks.running, tidal_hooks.texts
-from tidal_plugins import HashingEmbedder, TidalMemory
-with tempfile.TemporaryDirectory() as folder:
-    memory = TidalMemory(f"{folder}/a.db", embedder=HashingEmbedder())
-    memory.record("Is the kiln free on Friday?", "The kiln is free.")
-    memory.whisper("When is the kiln free?")
-    tidal_hooks.texts.at_start(memory, "new", threading.TIMEOUT_MAX)
-    memory.close(timeout=120)
-"""
-"""Imports what hooks import when they run."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Agent:
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "adapters")]),
             "TIDAL_EMBEDDER": "hashing",
             "TIDAL_HOOK_LOG": str(self.home / "hooks.log"),
-            "TIDAL_HOOK_TIMEOUT": "120",
+            "TIDAL_HOOK_TIMEOUT": "3600",
         }
         return kept | own
 
@@ -65,14 +57,15 @@ class Agent:
         return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=self.environment, cwd=self.project)
 
     def give(self, given: bytes, *options: str) -> str:
-        """Run a hook with these bytes in a process of its own, and return what it prints.
-
-        It succeeds, and says nothing else.
-        """
-        hook = forker(PREPARE)
-        ran = hook.run("-m", "tidal_hooks", *options, env=self.environment, cwd=self.project, given=given)
-        assert (ran.returncode, ran.stderr.decode()) == (0, "")
-        return ran.stdout.decode()
+        """Run a hook with these bytes, as its process does, and return what it prints."""
+        given_, printed, root = io.BytesIO(given), io.BytesIO(), logging.getLogger()
+        handlers = list(root.handlers)
+        streams = {"stdin": io.TextIOWrapper(given_), "stdout": io.TextIOWrapper(printed, write_through=True)}
+        with patch.dict(os.environ, self.environment, clear=True), chdir(self.project), patch.multiple(sys, **streams):
+            assert main(options) == 0
+        for handler in set(root.handlers) - set(handlers):  # a process would end here
+            root.removeHandler(handler)
+        return printed.getvalue().decode()
 
     def hook(self, event: str, session: str = "new", *options: str, **fields: Any) -> str:
         about = {"hook_event_name": event, "session_id": session, "cwd": str(self.project)}

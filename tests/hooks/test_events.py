@@ -17,8 +17,6 @@ from tests.hooks.conftest import ROOT, Agent
 from tidal_histories import reader_of
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 
-pytestmark = pytest.mark.slow
-
 AGENTS: list[tuple[Callable[[Path], Path], str, str, tuple[str, str, str]]] = [
     (histories.claude_code, "cc-1.jsonl", "cc-1", ("UserPromptSubmit", "PreCompact", "Stop")),
     (histories.codex, "rollout-1.jsonl", "cx-1", ("UserPromptSubmit", "PreCompact", "Stop")),
@@ -275,6 +273,7 @@ def test_each_project_has_its_own_memory_and_no_repository_takes_it_in(agent: Ag
     assert "wick" in other.hook("UserPromptSubmit", "new", *shared, prompt="Which part was missing in lamp.c?")
 
 
+@pytest.mark.slow
 def test_the_command_line_starts_hooks_without_its_own_packages(agent: Agent) -> None:
     process = agent.start(module="tidal_cli")
     out, err = process.communicate(b"{}")

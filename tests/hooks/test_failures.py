@@ -20,8 +20,6 @@ from tests.hooks.conftest import ROOT, Agent
 from tidal_hooks.texts import after_compaction, at_start, within
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 
-pytestmark = pytest.mark.slow
-
 PATH = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "XDG_STATE_HOME": ""}
 
 
@@ -74,6 +72,7 @@ def test_an_option_that_is_written_wrongly_is_logged(agent: Agent) -> None:
         assert agent.give(b"{}", "--timeout", timeout) == ""
 
 
+@pytest.mark.slow
 def test_a_hook_without_a_home_or_an_output_ends_well(agent: Agent) -> None:
     code = "import os, pwd, sys; pwd.getpwuid = {}.__getitem__; del os.environ['HOME']; import tidal_hooks; "
     for last in ("", "sys.stdout = None; "):
@@ -91,19 +90,23 @@ def test_a_whisper_comes_also_where_its_notes_cannot_be_written(agent: Agent, tm
     assert "the notes of the session cannot be written" in agent.log
 
 
+@pytest.mark.slow
 def test_a_store_that_is_locked_costs_the_time_that_was_set(agent: Agent, tmp_path: Path) -> None:
     path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
     agent.hook("Stop", "cc-1", transcript_path=path)
     histories.claude_code(tmp_path / "cc-1.jsonl", more=True)
     with closing(sqlite3.connect(agent.db)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert agent.hook("Stop", "cc-1", "--timeout", "2", transcript_path=path) == ""
+        about = {"hook_event_name": "Stop", "session_id": "cc-1", "cwd": str(agent.project), "transcript_path": path}
+        with agent.start("--timeout", "2") as process:
+            assert process.communicate(json.dumps(about).encode()) == (b"", b"")
         assert "no answer within 2 s" in agent.log
         other.rollback()
     agent.hook("Stop", "cc-1", transcript_path=path)
     assert len(agent.episodes("cc-1")) == 2
 
 
+@pytest.mark.slow
 def test_an_input_that_does_not_end_is_given_up(agent: Agent) -> None:
     with agent.start("--timeout", "0.5") as process:
         assert process.wait() == 0
@@ -193,6 +196,7 @@ def test_a_transcript_that_is_cut_in_a_letter_shortened_or_replaced_is_read_as_i
     assert agent.log == ""
 
 
+@pytest.mark.slow
 def test_hooks_of_one_session_that_run_at_once_store_it_once(agent: Agent, tmp_path: Path) -> None:
     path = str(histories.claude_code(tmp_path / "cc-1.jsonl", more=True))
     about = {"hook_event_name": "Stop", "session_id": "cc-1", "cwd": str(agent.project), "transcript_path": path}
@@ -208,6 +212,7 @@ def test_hooks_of_one_session_that_run_at_once_store_it_once(agent: Agent, tmp_p
     assert agent.log == ""
 
 
+@pytest.mark.slow
 def test_a_hook_that_is_killed_has_stored_some_turns_and_the_next_ones_store_the_rest(
     agent: Agent, tmp_path: Path
 ) -> None:

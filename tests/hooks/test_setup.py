@@ -88,6 +88,7 @@ def test_settings_that_cannot_be_read_stay_as_they_are(
     assert path.read_text() == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", [b"no\n", b"\n", b"\x03", b"\x04"], ids=["no", "nothing", "Ctrl-C", "Ctrl-D"])
 def test_nothing_is_written_unless_somebody_says_yes(project: Path, typed: bytes) -> None:
     pid, terminal = pty.fork()

@@ -66,10 +66,10 @@ def browse(tmp_path: Path) -> Iterator[Browse]:
     with ExitStack() as closing:
         opened: list[Desk] = []
 
-        def browsing(memory: TidalMemory, *, phone: bool = False, **options: Any) -> Desk:
+        def browsing(memory: TidalMemory, *, phone: bool = False, dark: bool = False, **options: Any) -> Desk:
             address = closing.enter_context(served(memory, **options))
             profile = tmp_path / f"browser-{len(opened)}"
-            opened.append(closing.enter_context(chromium(profile, address, phone=phone)))
+            opened.append(closing.enter_context(chromium(profile, address, phone=phone, dark=dark)))
             return opened[-1]
 
         yield browsing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from urllib.parse import urlencode
 
 import pytest
@@ -92,24 +93,20 @@ def test_hostile_turns_are_asked_and_shown_as_text(browse: Browse, poisoned: Tid
     assert tab.locator("header").inner_text().count(HOSTILE[0]) == 1  # the scope
 
 
-def test_hostile_texts_stand_on_the_page_whole(visit: Visit, poisoned: TidalMemory) -> None:
-    from html import unescape
-
+def test_hostile_texts_stand_on_the_page_whole_and_hostile_fields_are_answered(
+    visit: Visit, poisoned: TidalMemory
+) -> None:
     client = visit(poisoned)
     for episode in poisoned.episodes.list():
         page = client.get(f"/episode/{episode.id}").text
         assert episode.query in unescape(page)
         assert "<script" not in page
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_fields_are_answered_with_a_page(visit: Visit, poisoned: TidalMemory, text: str) -> None:
-    client = visit(poisoned)
-    for path, name in (("/", "a_profile"), ("/", "a_as_of"), ("/timeline", "page"), ("/timeline", "since")):
-        answer = client.get(path, params={"turn": "clocks", name: text})
-        assert answer.status_code == 400
-        assert "<script" not in answer.text
-    for name in ("thread", "tool"):
-        answer = client.get("/timeline", params={name: text})
-        assert answer.status_code in (200, 400)
-        assert "<script" not in answer.text
+    for text in HOSTILE:
+        for path, name in (("/", "a_profile"), ("/", "a_as_of"), ("/timeline", "page"), ("/timeline", "since")):
+            answer = client.get(path, params={"turn": "clocks", name: text})
+            assert answer.status_code == 400
+            assert "<script" not in answer.text
+        for name in ("thread", "tool"):
+            answer = client.get("/timeline", params={name: text})
+            assert answer.status_code in (200, 400)
+            assert "<script" not in answer.text

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from tests.inspect.browser import Desk, chromium, served
-from tests.inspect.conftest import HOST, Visit
+from tests.inspect.browser import Desk
+from tests.inspect.conftest import HOST, Browse, Visit
 from tidal_plugins import Forgotten, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
 
@@ -54,11 +52,9 @@ def known(filled: TidalMemory, clock: FrozenClock) -> TidalMemory:
 
 
 @pytest.fixture
-def desk(known: TidalMemory, tmp_path: Path) -> Iterator[Desk]:
+def desk(known: TidalMemory, browse: Browse) -> Desk:
     """Return a browser at a memory that may be changed."""
-    with served(known, allow_writes=True) as address, chromium(tmp_path / "profile", address) as desk:
-        yield desk
-        desk.check()
+    return browse(known, allow_writes=True)
 
 
 def press(desk: Desk, path: str, button: str, **fields: str) -> str:
@@ -71,26 +67,21 @@ def press(desk: Desk, path: str, button: str, **fields: str) -> str:
     return tab.locator("main").inner_text()
 
 
-@pytest.mark.parametrize("path", VIEWS)
-def test_views_show_what_is_stored_and_change_nothing(visit: Visit, known: TidalMemory, path: str) -> None:
-    answer = visit(known).get(path)
-    assert answer.status_code == 200, answer.text
-    assert VIEWS[path] in answer.text
-    assert 'method="post"' not in answer.text
-
-
-@pytest.mark.parametrize("path", ["/fact?key=unknown", "/dossier?topic=unknown", "/entry/unknown", "/session/99"])
-def test_what_is_not_there_is_a_page_that_says_so(visit: Visit, known: TidalMemory, path: str) -> None:
-    answer = visit(known).get(path)
-    assert answer.status_code == 404
-    assert 'class="error"' in answer.text
-
-
-@pytest.mark.parametrize(
-    "path", ["/graph?name=Nora&at=yesterday", "/knowledge?facts=0", "/session/x", "/health?page=-1"]
-)
-def test_fields_that_cannot_be_used_are_refused_in_words(visit: Visit, known: TidalMemory, path: str) -> None:
-    assert visit(known).get(path).status_code == 400
+def test_views_show_what_is_stored_and_change_nothing(visit: Visit, known: TidalMemory) -> None:
+    client = visit(known)
+    for path, words in VIEWS.items():
+        answer = client.get(path)
+        assert answer.status_code == 200, answer.text
+        assert words in answer.text
+        assert 'method="post"' not in answer.text
+    for path in ("/fact?key=unknown", "/dossier?topic=unknown", "/entry/unknown", "/session/99"):
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert 'class="error"' in answer.text
+    for path in ("/graph?name=Nora&at=yesterday", "/knowledge?facts=0", "/session/x", "/health?page=-1"):
+        assert client.get(path).status_code == 400
+    for name in ("forget", "look", "correct", "pin", "merge", "fact", "resolve", "capsule", "repair"):
+        assert client.post(f"/hands/{name}", headers={"origin": HOST}).status_code in (404, 405), "no writes allowed"
 
 
 def test_an_entity_is_shown_as_it_was_at_a_date(visit: Visit, known: TidalMemory) -> None:
@@ -118,7 +109,7 @@ def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> No
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bool) -> None:
+def test_views_run_nothing_and_fit(known: TidalMemory, browse: Browse, phone: bool) -> None:
     known.facts[NAME] = HOSTILE
     turn = known.record(f"Nora said {HOSTILE}", HOSTILE, thread=NAME)
     known.graph.relate("Nora", "likes", NAME)
@@ -127,15 +118,12 @@ def test_views_run_nothing_and_fit(known: TidalMemory, tmp_path: Path, phone: bo
         session.annotate(turn.entries[0], "<b>bold</b>")
     pages = [*VIEWS, f"/web?entry={turn.entries[0]}", f"/entry/{turn.entries[0]}", "/session/1"]
     relation = known.graph.relations(about="Nora", limit=1)[0]
-    with (
-        served(known) as address,
-        chromium(tmp_path / "profile", address, phone=phone, dark=phone) as desk,
-    ):
-        for path in [*pages, f"/relation/{relation.id}"]:
-            desk.open(path)
-            assert desk.tab.locator("h1").count() == 1
-            assert desk.fits, path
-            desk.check()
+    desk = browse(known, phone=phone, dark=phone)
+    for path in [*pages, f"/relation/{relation.id}"]:
+        desk.open(path)
+        assert desk.tab.locator("h1").count() == 1
+        assert desk.fits, path
+        desk.check()
 
 
 def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:
@@ -163,13 +151,6 @@ def test_a_memory_is_looked_at_and_then_forgotten(desk: Desk, known: TidalMemory
     desk.picture("health")
     audit = known.sessions.audit(known.sessions.list(agent="inspect")[0].id)
     assert [(one.type, one.entry, one.accepted) for one in audit] == [("forget", f"forget {said.id}", True)]
-
-
-def test_a_thread_is_forgotten_by_name(desk: Desk, known: TidalMemory) -> None:
-    assert "would go" in press(desk, "/hands", "Look what would go", thread="kiln")
-    desk.tab.get_by_role("button", name="Forget it for good").click()
-    assert "removed" in desk.tab.locator("main").inner_text()
-    assert known.episodes.list(thread="kiln") == []
 
 
 def test_a_text_is_corrected(desk: Desk, known: TidalMemory) -> None:
@@ -227,11 +208,6 @@ def test_a_wrong_supersession_is_taken_back(desk: Desk, known: TidalMemory) -> N
     assert len(known.supersessions.list()) == len(before) - 1
 
 
-def test_the_capsule_is_edited(desk: Desk, known: TidalMemory) -> None:
-    assert "is kept." in press(desk, "/capsule", "Keep it", **{"section identity": "I keep the harbour's book."})
-    assert known.capsule.read()["identity"] == "I keep the harbour's book."
-
-
 def test_an_unusable_capsule_is_refused_in_words(desk: Desk, known: TidalMemory) -> None:
     before = str(known.capsule.read())
     tab = desk.open("/capsule")
@@ -240,9 +216,3 @@ def test_an_unusable_capsule_is_refused_in_words(desk: Desk, known: TidalMemory)
     assert tab.locator(".error").count() == 1
     desk.errors.clear()  # the browser notes the status of the refusal
     assert str(known.capsule.read()) == before
-
-
-def test_hands_are_not_there_unless_writes_are_allowed(visit: Visit, known: TidalMemory) -> None:
-    client = visit(known)
-    for name in ("forget", "look", "correct", "pin", "merge", "fact", "resolve", "capsule", "repair"):
-        assert client.post(f"/hands/{name}", headers={"origin": HOST}).status_code in (404, 405)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.inspect.conftest import Browse, Visit
-from tidal_plugins import Affect, Policy, TidalMemory
+from tidal_plugins import Affect, Exchange, Message, Policy, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
 
 TURN = "/?turn=Where+does+my+cousin+Nora+repair+clocks%3F"
@@ -180,8 +180,6 @@ def test_threads_are_listed_and_speakers_named(visit: Visit, filled: TidalMemory
     page = visit(filled).get("/threads").text
     assert re.findall(r"thread=(\w+)", page) == ["kiln", "monday"]
     assert "The kiln in the shed" in page
-    from tidal_plugins import Exchange, Message
-
     filled.record_many(
         [Exchange((Message("user", "Ahoy.", speaker="Mira"), Message("assistant", "Ahoy.")), thread="sea")]
     )
@@ -221,33 +219,23 @@ def test_citations_of_a_dossier_lead_to_what_was_said(visit: Visit, filled: Tida
     assert filled.get(found.findings[0].sources[0]).text in page
 
 
-@pytest.mark.parametrize(
-    ("fields", "there"),
-    [
-        ({"b_kinds": "skill"}, "flash the board"),
-        ({"b_threads": "kiln"}, "1,240 degrees"),
-        ({"b_sources": "manual"}, "flash the board"),
-        ({"b_limit": "1"}, ""),
-        ({"b_metadata": '{"page": 12}'}, ""),
-    ],
-)
-def test_any_two_settings_of_a_recall_are_compared(
-    visit: Visit, filled: TidalMemory, fields: dict[str, str], there: str
-) -> None:
-    turn = "Where does Nora repair clocks, and how hot is the kiln?"
-    page = unescape(visit(filled).get("/", params={"turn": turn, "compare": "1", **fields}).text)
-    left, right = (
-        re.findall(r'<a href="/entry/(\w+)"', side.split("What the whisper left out")[0])
-        for side in page.split("<section")[1:]
-    )
-    assert len(left) > len(right)
-    assert there in page.split("<section")[2]
+COMPARED = [
+    ("b_kinds", "skill", "flash the board"), ("b_threads", "kiln", "1,240 degrees"), ("b_limit", "1", ""),
+    ("b_sources", "manual", "flash the board"), ("b_metadata", '{"page": 12}', ""),
+]  # fmt: skip
 
 
-def test_metadata_that_is_no_object_is_refused(visit: Visit, filled: TidalMemory) -> None:
-    answer = visit(filled).get("/", params={"turn": "kiln", "a_metadata": "[1]"})
-    assert answer.status_code == 400
-    assert "a_metadata" in answer.text
+def test_any_two_settings_of_a_recall_are_compared(visit: Visit, filled: TidalMemory) -> None:
+    client = visit(filled)
+    for name, value, there in COMPARED:
+        asked = {"turn": "Where does Nora repair clocks, and how hot is the kiln?", "compare": "1", name: value}
+        page = unescape(client.get("/", params=asked).text)
+        left, right = (
+            re.findall(r'<a href="/entry/(\w+)"', side.split("What the whisper left out")[0])
+            for side in page.split("<section")[1:]
+        )
+        assert len(left) > len(right)
+        assert there in page.split("<section")[2]
 
 
 def test_lists_of_the_library_come_by_the_page(open_memory: OpenMemory, clock: FrozenClock) -> None:

@@ -81,13 +81,6 @@ def test_pages_follow_one_another_and_marks_come_once(
     assert client.get("/timeline", params={"page": "0"}).status_code == 400
 
 
-def test_other_entries_are_shown_as_they_are_stored(visit: Visit, filled: TidalMemory) -> None:
-    [skill] = filled.entries.list(kinds=["skill"])
-    page = visit(filled).get(f"/entry/{skill.citation}").text
-    assert skill.text in page
-    assert '<bdi class="said">source</bdi></dt><dd><bdi class="said">manual</bdi>' in page
-
-
 def test_what_is_not_there_and_what_was_forgotten_is_said(visit: Visit, filled: TidalMemory) -> None:
     client, episode = visit(filled), filled.episodes.list()[0]
     assert client.get("/episode/nothing").status_code == 404

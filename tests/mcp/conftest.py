@@ -1,4 +1,4 @@
-"""A memory that servers in other processes serve."""
+"""A memory to serve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidal_plugins import TidalMemory
+from tidal_plugins import Embedder, HashingEmbedder, TidalMemory
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SCOPE = ("user", "42")
@@ -20,11 +20,9 @@ TURNS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(path: Path, embedder: Embedder | None = None) -> Path:
     """Return the file of a memory with two conversations of user 42, and something of user 7."""
-    path = tmp_path_factory.mktemp("mcp") / "agent.db"
-    with TidalMemory(path, scope=SCOPE) as memory:
+    with TidalMemory(path, scope=SCOPE, **({"embedder": embedder} if embedder else {})) as memory:
         for place, (thread, user, agent) in enumerate(TURNS):
             memory.record(user, agent, thread=thread, id=f"t{place}", occurred_at=MONDAY + timedelta(hours=place))
         memory.facts["kiln owner"] = "Maud"
@@ -35,7 +33,25 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return such a file for servers in this process, which embed by spelling."""
+    return filled(tmp_path_factory.mktemp("mcp") / "agent.db", HashingEmbedder())
+
+
+@pytest.fixture(scope="session")
+def default_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one for servers in processes of their own, which embed by meaning."""
+    return filled(tmp_path_factory.mktemp("mcp") / "default.db")
+
+
 @pytest.fixture
 def db(template: Path, tmp_path: Path) -> Path:
-    """Return a copy of that file."""
+    """Return a copy of the first one."""
     return Path(shutil.copy(template, tmp_path / "agent.db"))
+
+
+@pytest.fixture
+def default_db(default_template: Path, tmp_path: Path) -> Path:
+    """Return a copy of the second one."""
+    return Path(shutil.copy(default_template, tmp_path / "agent.db"))

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -19,6 +20,13 @@ try:
 except ImportError:
     Client = None
     from mcp import ClientSession
+    from mcp.shared.memory import create_client_server_memory_streams
+
+from tidal_mcp.__main__ import parser
+from tidal_mcp.sdk import build
+from tidal_mcp.server import MemoryServer
+from tidal_mcp.writes import Writes
+from tidal_plugins import HashingEmbedder, TidalMemory
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "jetty-lantern-otter-9"
@@ -87,6 +95,30 @@ async def over_stdio(db: Path, *options: str) -> AsyncIterator[Talk]:
     """Start a server as a client's configuration does, and connect to it."""
     async with over_process("-m", "tidal_mcp", "--db", str(db), *options) as talk:
         yield talk
+
+
+@asynccontextmanager
+async def in_process(db: Path, *options: str) -> AsyncIterator[Talk]:
+    """Serve a memory in this process, as ``python -m tidal_mcp`` does with these options, and connect to it."""
+    given = parser().parse_args(["--db", str(db), *options])
+    scope, embedder = tuple(given.scope.split("/")), HashingEmbedder()
+    with TidalMemory(given.db, scope=scope, read_only=not given.allow_writes, embedder=embedder) as memory:
+        writes = Writes(memory, given.policy) if given.allow_writes else None
+        answers = MemoryServer(memory, writes)
+        server = build("tidal-memory", answers.version, answers.instructions, answers.handlers)
+        try:
+            if SECOND_LINE:
+                async with Client(server) as client:
+                    yield Talk(client, client.instructions)
+            else:
+                async with create_client_server_memory_streams() as (ours, theirs), anyio.create_task_group() as tasks:
+                    tasks.start_soon(server.run, *theirs, server.create_initialization_options())
+                    async with ClientSession(*ours) as session:
+                        yield Talk(session, (await session.initialize()).instructions)
+                    tasks.cancel_scope.cancel()
+        finally:
+            if writes:
+                writes.close()
 
 
 @asynccontextmanager

@@ -22,9 +22,11 @@ SERVE = f"{NAMED}; from tidal_mcp.__main__ import main; sys.exit(main())"
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.02, 0.07])
-async def test_a_kill_in_the_middle_of_writes_leaves_whole_memories(db: Path, tmp_path: Path, seconds: float) -> None:
+async def test_a_kill_in_the_middle_of_writes_leaves_whole_memories(
+    default_db: Path, tmp_path: Path, seconds: float
+) -> None:
     known, saved = tmp_path / "process", dict[str, str]()
-    options = ("--db", str(db), "--scope", "/".join(SCOPE), "--allow-writes")
+    options = ("--db", str(default_db), "--scope", "/".join(SCOPE), "--allow-writes")
 
     async def write() -> None:
         async with over_process("-c", SERVE, str(known), *options) as talk:
@@ -40,7 +42,7 @@ async def test_a_kill_in_the_middle_of_writes_leaves_whole_memories(db: Path, tm
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
 
-    with TidalMemory(db, scope=SCOPE) as memory:
+    with TidalMemory(default_db, scope=SCOPE) as memory:
         assert memory.check().ok
         assert {citation: memory.get(citation).text for citation in saved} == saved
         notes = memory.entries.list(sources={"agent"}, limit=256)

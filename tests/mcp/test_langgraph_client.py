@@ -30,11 +30,11 @@ def answer(messages: list) -> str:
 
 
 @pytest.mark.slow
-async def test_an_agent_answers_from_the_server(db: Path) -> None:
+async def test_an_agent_answers_from_the_server(default_db: Path) -> None:
     server = {
         "transport": "stdio",
         "command": sys.executable,
-        "args": ["-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"],
+        "args": ["-m", "tidal_mcp", "--db", str(default_db), "--scope", "user/42"],
         "env": environment(),
     }
     tools = await MultiServerMCPClient({"memory": server}).get_tools()

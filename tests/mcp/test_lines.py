@@ -24,14 +24,25 @@ SECOND = Path(sys.prefix, "mcp2")
 def test_the_second_line_of_the_sdk_does_the_same(file: str, chosen: str) -> None:
     env = environment()
     env["PYTHONPATH"] = os.pathsep.join([str(SECOND), env["PYTHONPATH"]])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/mcp/{file}", "-k", chosen]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--all",
+        "-p",
+        "no:cacheprovider",
+        f"tests/mcp/{file}",
+        "-k",
+        chosen,
+    ]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5_000:] + done.stderr[-2_000:]
 
 
 @pytest.mark.slow
-async def test_the_embedder_is_not_loaded_before_a_question_needs_it(db: Path) -> None:
-    async with over_process("tests/mcp/lazy_process.py", str(db)) as talk:
+async def test_the_embedder_is_not_loaded_before_a_question_needs_it(default_db: Path) -> None:
+    async with over_process("tests/mcp/lazy_process.py", str(default_db)) as talk:
         assert "memory_search" in await talk.tools()
         assert (await talk.data("thread_history"))["results"]
         told = await talk.refusal("memory_search", query="Lisbon")

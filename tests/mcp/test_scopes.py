@@ -11,10 +11,8 @@ import pytest
 pytest.importorskip("mcp")
 
 from tests.mcp.conftest import SCOPE
-from tests.mcp.talking import Talk, over_stdio
-from tidal_plugins import TidalMemory
-
-pytestmark = pytest.mark.slow
+from tests.mcp.talking import Talk, in_process
+from tidal_plugins import HashingEmbedder, TidalMemory
 
 OTHER = ("user", "7")
 SECRET = "osprey"
@@ -23,7 +21,7 @@ SECRET = "osprey"
 @pytest.fixture
 def owned(db: Path) -> dict[str, str]:
     """Return ids and names of what another scope of the file has, each of another kind."""
-    with TidalMemory(db, scope=OTHER) as memory:
+    with TidalMemory(db, scope=OTHER, embedder=HashingEmbedder()) as memory:
         turn = memory.record("osprey.rs depends on crane.rs.", "I see.", thread="osprey run")
         note = memory.remember("The osprey nests on the crane.", source="osprey.md")
         gone = memory.remember("The osprey was ringed in May.")
@@ -94,7 +92,7 @@ def like(owned: str) -> str:
 
 
 async def test_ids_and_names_of_another_scope_are_answered_as_those_of_nobody(db: Path, owned: dict[str, str]) -> None:
-    async with over_stdio(db, "--scope", "/".join(SCOPE), "--allow-writes") as talk:
+    async with in_process(db, "--scope", "/".join(SCOPE), "--allow-writes") as talk:
         for what, given in owned.items():
             for ask in ASKED:
                 said, of_nobody = str(await ask(talk, given)), str(await ask(talk, like(given)))
@@ -102,13 +100,13 @@ async def test_ids_and_names_of_another_scope_are_answered_as_those_of_nobody(db
                 assert SECRET not in said.replace(given, "").lower()
             for name in ("memory_search", "fact_search"):  # by meaning, so that every word finds something of one's own
                 assert SECRET not in str((await talk.data(name, query=given))["results"]).lower()
-    with TidalMemory(db, scope=OTHER) as memory:
+    with TidalMemory(db, scope=OTHER, embedder=HashingEmbedder()) as memory:
         assert memory.get(owned["note"]).text == "The osprey nests on the crane."
         assert len(memory.episodes.list(thread="osprey run")) == 1
 
 
 async def test_a_cursor_of_another_scope_leads_nowhere(db: Path, owned: dict[str, str]) -> None:
-    with TidalMemory(db, scope=OTHER) as memory:
+    with TidalMemory(db, scope=OTHER, embedder=HashingEmbedder()) as memory:
         memory.record("My locker is number 10 now.", "Noted.", thread="kiln")
     questions: list[tuple[str, dict[str, Any]]] = [
         ("thread_history", {"thread": "kiln", "limit": 1}),
@@ -117,8 +115,8 @@ async def test_a_cursor_of_another_scope_leads_nowhere(db: Path, owned: dict[str
         ("entity_lookup", {"name": "kiln.py", "limit": 1}),
     ]
     async with (
-        over_stdio(db, "--scope", "/".join(OTHER)) as theirs,
-        over_stdio(db, "--scope", "/".join(SCOPE)) as ours,
+        in_process(db, "--scope", "/".join(OTHER)) as theirs,
+        in_process(db, "--scope", "/".join(SCOPE)) as ours,
     ):
         cursors = [(await theirs.data(name, **arguments))["next_cursor"] for name, arguments in questions]
         assert sum(cursor is not None for cursor in cursors) >= 3

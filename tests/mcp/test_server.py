@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import SCOPE
-from tests.mcp.talking import environment, over_stdio, text
+from tests.mcp.talking import environment, in_process, over_stdio, text
 from tests.waiting import PATIENCE
-from tidal_plugins import Policy, TidalMemory
-
-pytestmark = pytest.mark.slow
+from tidal_mcp.__main__ import main
+from tidal_plugins import HashingEmbedder, Policy, TidalMemory
 
 READING = {"memory_search", "thread_history", "entity_lookup", "fact_search", "memory_get"}
 
@@ -34,12 +33,12 @@ HELLO = {
 }
 
 
-def stdio(db: Path, *options: str):
-    return over_stdio(db, "--scope", "/".join(SCOPE), *options)
+def served(db: Path, *options: str):
+    return in_process(db, "--scope", "/".join(SCOPE), *options)
 
 
 async def test_a_client_is_told_the_tools_their_arguments_and_the_scope(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         tools = await talk.tools()
         assert tools.keys() == READING
         assert all(tool["annotations"]["readOnlyHint"] for tool in tools.values())
@@ -50,7 +49,7 @@ async def test_a_client_is_told_the_tools_their_arguments_and_the_scope(db: Path
 
 
 async def test_search_finds_by_meaning_thread_and_time_a_page_at_a_time(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         result = await talk.call("memory_search", query="Who works in Lisbon?", limit=1)
         data = result["structuredContent"]
         [found] = data["results"]
@@ -69,7 +68,7 @@ async def test_search_finds_by_meaning_thread_and_time_a_page_at_a_time(db: Path
 
 
 async def test_a_conversation_is_reconstructed(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         threads = await talk.data("thread_history", since="2026-03-02T00:00:00Z", until="2026-03-03T00:00:00Z")
         assert [row["thread"] for row in threads["results"]] == ["trip", "kiln"]
         turns = await talk.data("thread_history", thread="trip")
@@ -80,7 +79,7 @@ async def test_a_conversation_is_reconstructed(db: Path) -> None:
 
 
 async def test_names_and_facts(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         entity = (await talk.data("entity_lookup", name="glaze.py"))["results"][0]
         assert entity["summary"] == "glaze.py depends on recipes.py"
         facts = await talk.data("fact_search", entity=entity["id"])
@@ -90,7 +89,7 @@ async def test_names_and_facts(db: Path) -> None:
 
 
 async def test_capsule_dossiers_and_episodes_are_resources(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         uris = [resource["uri"] for resource in await talk.resources()]
         assert uris[:2] == ["memory://capsule", "memory://dossiers/kiln"]
         assert len(uris) == 2 + 4
@@ -108,7 +107,7 @@ async def test_capsule_dossiers_and_episodes_are_resources(db: Path) -> None:
 
 
 async def test_the_prompt_shows_memories_of_a_topic(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         assert [prompt["name"] for prompt in await talk.prompts()] == ["recall"]
         told = await talk.prompt("recall", topic="Odile")
         assert "harbour office" in told
@@ -116,7 +115,7 @@ async def test_the_prompt_shows_memories_of_a_topic(db: Path) -> None:
 
 
 async def test_a_resource_that_there_is_not(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         for uri, kind in (
             ("memory://capsule/x", "InvalidInput"),
             ("memory://episodes/nonesuch", "NotFound"),
@@ -131,12 +130,22 @@ async def test_a_resource_that_there_is_not(db: Path) -> None:
             assert str(db) not in str(told.value)
 
 
+@pytest.mark.slow
+async def test_a_server_in_a_process_of_its_own_answers_the_same(default_db: Path) -> None:
+    async with over_stdio(default_db, "--scope", "/".join(SCOPE)) as talk:
+        assert (await talk.tools()).keys() == READING
+        assert "user/42" in talk.instructions
+        found = await talk.data("memory_search", query="Who is employed in the Portuguese capital?", limit=1)
+        assert found["results"][0]["summary"] == "My cousin Odile works at the harbour office in Lisbon."
+        assert (await talk.read("memory://capsule"))["text"].startswith("<tidal-")
+
+
 # writes
 
 
 async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
     before = db.read_bytes()
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         for name in ("remember", "forget"):
             with pytest.raises(Exception, match="no tool"):
                 await talk.call(name, text="x", ids=["x"])
@@ -146,7 +155,7 @@ async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
 
 
 async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
-    async with stdio(db, "--allow-writes") as talk:
+    async with served(db, "--allow-writes") as talk:
         tools = await talk.tools()
         assert tools.keys() == READING | {"remember", "remember_fact", "relate", "forget"}
         assert tools["forget"]["annotations"]["destructiveHint"]
@@ -158,7 +167,7 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
         assert "left" in await talk.data("remember_fact", subject="user", predicate="lives_in", object="Porto")
         assert "left" in await talk.data("relate", subject="Ana", predicate="sister_of", object="user", negated=True)
         assert "predicate" in await talk.refusal("relate", subject="Ana", predicate="???", object="Ben")
-    with TidalMemory(db, scope=SCOPE) as memory:
+    with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
         [session] = memory.sessions.list()
         assert (session.agent, session.user, session.is_open) == ("mcp", "42", False)
         audited = [(one.type, one.accepted) for one in memory.sessions.audit(session.id)]
@@ -170,9 +179,9 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
 
 
 async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
-    with TidalMemory(db, scope=SCOPE) as memory:
+    with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
         memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
-    async with stdio(db, "--allow-writes", "--policy", "notes") as talk:
+    async with served(db, "--allow-writes", "--policy", "notes") as talk:
         assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate"}
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
@@ -206,7 +215,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
 
 
 async def test_arguments_that_do_not_fit_are_refused_in_a_sentence(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         for name, arguments in WRONG:
             told = await talk.refusal(name, **arguments)
             assert told.startswith("Not done. Invalid")
@@ -218,7 +227,7 @@ async def test_arguments_that_do_not_fit_are_refused_in_a_sentence(db: Path) -> 
 
 
 async def test_odd_characters_find_nothing_wrong(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         for odd in ("\x00", "\x1b[2J", "\u202e", "'; DROP TABLE entries; --", "]] <x> [ep:1]", "%s{0}", "\U000e0041"):
             for name, arguments in (
                 ("memory_search", {"query": f"Lisbon {odd}", "thread": f"trip{odd}"}),
@@ -233,9 +242,9 @@ async def test_odd_characters_find_nothing_wrong(db: Path) -> None:
 
 
 async def test_what_others_own_is_not_there(db: Path) -> None:
-    with TidalMemory(db, scope=("user", "7")) as memory:
+    with TidalMemory(db, scope=("user", "7"), embedder=HashingEmbedder()) as memory:
         [episode] = memory.episodes.list()
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         texts = await talk.data("memory_get", ids=[episode.citation, *episode.entries])
         assert {row["kind"] for row in texts["results"]} == {"missing"}
         assert "locker" not in str(await talk.data("thread_history", thread="kiln"))
@@ -246,20 +255,21 @@ async def test_what_others_own_is_not_there(db: Path) -> None:
 
 
 async def test_questions_at_one_time_are_all_answered(db: Path) -> None:
-    async with stdio(db) as talk:
+    async with served(db) as talk:
         asked = [talk.data("memory_search", query=f"Lisbon {number}", limit=1) for number in range(20)]
         asked += [talk.data("thread_history", thread="kiln") for _ in range(20)]
         answers = await asyncio.gather(*asked)
         assert all(answer["results"] for answer in answers)
 
 
-def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_the_server(db: Path) -> None:
+@pytest.mark.slow
+def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_the_server(default_db: Path) -> None:
     """A client that goes away in the middle of a question leaves no process behind."""
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     ask = {"name": "memory_search", "arguments": {"query": "Lisbon"}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": ask}
     said = "\n".join(["{not json", *map(json.dumps, (HELLO, ready, call))])
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"]
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(default_db), "--scope", "user/42"]
     done = subprocess.run(command, input=said + "\n", capture_output=True, text=True, env=environment(), check=False)
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
@@ -267,8 +277,9 @@ def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_th
     assert next(line for line in told if line.get("id") == 1)["result"]["serverInfo"]["name"] == "tidal-memory"
 
 
-def test_a_client_that_hangs_up_both_ways_ends_the_server(db: Path) -> None:
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"]
+@pytest.mark.slow
+def test_a_client_that_hangs_up_both_ways_ends_the_server(default_db: Path) -> None:
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(default_db), "--scope", "user/42"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment()) as server:
         assert server.stdin
@@ -302,31 +313,34 @@ def test_a_client_that_hangs_up_both_ways_ends_the_server(db: Path) -> None:
         ([], "--db"),
     ],
 )
-def test_a_mistake_is_told_in_a_line(db: Path, options: list[str], told: str) -> None:
-    given = [option.replace("{db}", str(db)) for option in options]
-    env = {name: value for name, value in environment().items() if not name.startswith("TIDAL_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "tidal_mcp", *given], capture_output=True, text=True, env=env, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+def test_a_mistake_is_told_in_a_line(
+    db: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], told: str
+) -> None:
+    for name in ("TIDAL_DB", "TIDAL_SCOPE", "TIDAL_MCP_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SystemExit) as ended:
+        main([option.replace("{db}", str(db)) for option in options])
+    assert ended.value.code == 2
+    shown = capsys.readouterr()
+    assert told in shown.err
+    assert "Traceback" not in shown.err
+    assert shown.out == ""
 
 
+@pytest.mark.slow
 def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tidal_mcp", "--db", str(tmp_path / "agent.db")]
     subprocess.run(command, capture_output=True, env=environment(), check=False, stdin=subprocess.DEVNULL)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_the_sdk_the_way_to_it_is_told(db: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_without_the_sdk_the_way_to_it_is_told(default_db: Path, tmp_path: Path) -> None:
     (tmp_path / "mcp").mkdir()
     (tmp_path / "mcp" / "__init__.py").write_text("raise ModuleNotFoundError('No module named mcp', name='mcp')")
     env = environment()
     env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db)]
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(default_db)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, stdin=subprocess.DEVNULL)
     assert (done.returncode, "tidal-plugins[mcp]" in done.stderr) == (2, True)
     assert "Traceback" not in done.stderr

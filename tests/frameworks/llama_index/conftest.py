@@ -18,18 +18,19 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 from llama_index.core.llms.function_calling import FunctionCallingLLM
-from llama_index.core.tools import ToolSelection
+from llama_index.core.tools import FunctionTool, ToolSelection
 from pydantic import Field, PrivateAttr
 
+from llama_index_tidal.messages import WrittenMessage, calls_of
+from llama_index_tidal.sizes import size_of
 from tests.forking import forker
-from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+from tests.frameworks.conftest import tick
+from tidal_plugins import Size
+from tidal_plugins.summarising.sizes import ApproximateCounter
 
 PREPARE = "import llama_index.core.agent.workflow, llama_index_tidal, tests.frameworks.llama_index.conftest"
 
-SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
-
-FACT = "I practise jazz piano every evening."
-ASK = "When do I practise jazz piano?"
+metronome = FunctionTool.from_defaults(tick, name="metronome")
 
 
 class ScriptedLLM(FunctionCallingLLM):
@@ -99,25 +100,41 @@ class ScriptedLLM(FunctionCallingLLM):
         ]
 
 
-class CountingEmbedder(HashingEmbedder):
-    """Keeps the texts that it embedded, call by call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[list[str]] = []
-
-    def embed(self, texts):
-        self.calls.append(list(texts))
-        return super().embed(texts)
-
-    @property
-    def recalls(self) -> list[str]:
-        """Return the questions that recall embedded. Texts that record embeds come with a summary of their episode."""
-        return [texts[0] for texts in self.calls if len(texts) == 1]
+def user(text: str) -> ChatMessage:
+    return ChatMessage(text, role="user")
 
 
-def open_memory(path: Any, embedder: Any = None, **options: Any) -> TidalMemory:
-    return TidalMemory(path, embedder=embedder or HashingEmbedder(), settings=SETTINGS, **options)
+def answer(text: str) -> ChatMessage:
+    return ChatMessage(text, role="assistant")
+
+
+def result(text: str, id_: str = "call-1") -> ChatMessage:
+    return ChatMessage(text, role="tool", additional_kwargs={"tool_call_id": id_})
+
+
+def size(messages: Any) -> Size:
+    return sum((size_of(message, ApproximateCounter()) for message in messages), Size())
+
+
+def written(messages: Any) -> list[Any]:
+    return [message for message in messages if isinstance(message, WrittenMessage)]
+
+
+def unpaired(messages: Any) -> list[Any]:
+    """Ids of tool calls without a result right behind, and of results without a call."""
+    open_, lost = [], []
+    for message in messages:
+        if message.role.value == "tool":
+            id_ = message.additional_kwargs.get("tool_call_id")
+            open_.remove(id_) if id_ in open_ else lost.append(id_)
+        else:
+            lost += open_
+            open_ = [call.id for call in calls_of(message)]
+    return lost + open_
+
+
+def contents(messages: Any) -> list[Any]:
+    return [message.content for message in messages]
 
 
 def calling(*calls: tuple[str, dict[str, Any]], text: str = "") -> ChatMessage:
@@ -128,66 +145,10 @@ def calling(*calls: tuple[str, dict[str, Any]], text: str = "") -> ChatMessage:
     return ChatMessage(role=MessageRole.ASSISTANT, blocks=blocks)
 
 
-def metronome(tempo: int) -> str:
-    """Set the metronome."""
-    if tempo < 0:
-        raise ValueError(f"no tempo {tempo}")
-    return f"The metronome ticks at {tempo}."
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def embedder():
-    return CountingEmbedder()
-
-
-@pytest.fixture
-def memory(path, embedder):
-    with open_memory(path, embedder) as memory:
-        yield memory
-
-
-@pytest.fixture
-def reminded(memory, embedder):
-    """Return a memory in which an earlier thread said ``FACT``."""
-    memory.record(user=FACT, agent="Noted.", thread="monday")
-    embedder.calls.clear()
-    return memory
-
-
-@pytest.fixture
-def open_():
-    return open_memory
-
-
 @pytest.fixture
 def says():
     """Return a function that makes a model with these replies."""
     return lambda *replies: ScriptedLLM(replies=list(replies))
-
-
-@pytest.fixture
-def calls():
-    return calling
-
-
-@pytest.fixture
-def tool():
-    return metronome
-
-
-@pytest.fixture
-def fact():
-    return FACT
-
-
-@pytest.fixture
-def ask():
-    return ASK
 
 
 @pytest.fixture

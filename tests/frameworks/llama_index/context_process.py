@@ -10,11 +10,12 @@ import json
 import sys
 from typing import Any
 
-from conftest import ScriptedLLM, calling, open_memory
+from conftest import ScriptedLLM, calling
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
 
 from llama_index_tidal import TidalChatMemory, restore_with
+from tests.frameworks.conftest import open_memory
 
 
 async def confirm(ctx: Context, question: str) -> str:

@@ -1,26 +1,25 @@
-import asyncio
+"""What only LlamaIndex's agents and chat engines have: contexts, handoffs, reasoning, templates."""
+
 import json
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
+from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.workflow import Context, JsonSerializer
-from pydantic import BaseModel
 
-from llama_index_tidal import TidalChatMemory, TidalToolSpec
+from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec
+from tests.frameworks.conftest import ASK, FACT, MARK, only
+from tests.frameworks.llama_index.conftest import calling, contents, metronome
+from tidal_plugins import InvalidInput
 
-pytestmark = [  # llama-index-workflows looks at every attribute of an agent, which is a pydantic model
-    pytest.mark.filterwarnings("ignore:The `__fields__` attribute is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:The `__fields_set__` attribute is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_computed_fields' attribute:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_fields' attribute:DeprecationWarning"),
-]
-
-FENCE = "<tidal-memory>"
-
-
-def texts(messages):
-    return [message.content for message in messages]
+STEP = ("metronome", {"tempo": 90})
 
 
 def roles(messages):
@@ -32,195 +31,223 @@ def chat(reminded):
     return TidalChatMemory(reminded, thread="friday")
 
 
-@pytest.fixture
-def step(calls):
-    return calls(("metronome", {"tempo": 90}))
+# agents
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_a_turn_with_tools_is_one_episode(reminded, chat, says, step, tool, ask, streaming):
-    model = says(step, "In the evening.")
-    agent = FunctionAgent(llm=model, tools=[tool], streaming=streaming)
-    assert str(await agent.run(ask, memory=chat)) == "In the evening."
-    (episode,) = reminded.episodes.list(thread="friday")
-    (call,) = episode.tool_calls
-    assert (episode.query, episode.answer) == (ask, "In the evening.")
-    assert (call.name, call.arguments, call.result) == ("metronome", {"tempo": 90}, "The metronome ticks at 90.")
-    assert episode.surfaced
-
-
-async def test_each_step_shows_the_whisper_with_the_question_and_recalls_once(
-    chat, says, step, tool, ask, fact, embedder
-):
-    model = says(step, step, "In the evening.")
-    await FunctionAgent(llm=model, tools=[tool]).run(ask, memory=chat)
+async def test_each_step_shows_the_same_whisper_with_the_question(reminded, chat, says, embedder, streaming):
+    model = says(calling(STEP), calling(STEP), "In the evening.")
+    agent = FunctionAgent(llm=model, tools=[metronome], streaming=streaming)
+    assert str(await agent.run(ASK, memory=chat)) == "In the evening."
     assert [roles(shown) for shown in model.shown] == [["user"] + ["assistant", "tool"] * n for n in range(3)]
-    questions = {shown[0].content for shown in model.shown}
-    assert len(questions) == 1
-    assert fact in questions.pop()
-    assert embedder.recalls == [ask]
+    (question,) = {shown[0].content for shown in model.shown}
+    assert FACT in question
+    assert embedder.recalls == [ASK]
+    assert (only(reminded, thread="friday").query, len(only(reminded, thread="friday").tool_calls)) == (ASK, 2)
 
 
-async def test_parallel_calls_are_all_recorded(reminded, chat, says, calls, tool):
-    model = says(calls(("metronome", {"tempo": 90}), ("metronome", {"tempo": 120}), text="Two."), "Done.")
-    await FunctionAgent(llm=model, tools=[tool]).run("Set 90 and 120.", memory=chat)
-    (episode,) = reminded.episodes.list(thread="friday")
-    assert sorted(call.result for call in episode.tool_calls) == [
-        "The metronome ticks at 120.",
-        "The metronome ticks at 90.",
-    ]
+async def test_the_agents_state_is_not_written_into_the_memory_and_tools_may_edit_it(reminded, chat, says):
+    async def note(ctx: Context, word: str) -> str:
+        """Note a word."""
+        async with ctx.store.edit_state() as state:
+            state["state"]["mood"] = word
+        return "Noted."
 
-
-async def test_a_failing_tool_is_part_of_the_episode(reminded, chat, says, calls, tool):
-    model = says(calls(("metronome", {"tempo": -1})), "It cannot.")
-    await FunctionAgent(llm=model, tools=[tool]).run("Set −1.", memory=chat)
-    (episode,) = reminded.episodes.list(thread="friday")
-    assert "no tempo -1" in episode.tool_calls[0].result
-
-
-async def test_the_agents_state_is_not_written_into_the_memory(reminded, chat, says):
-    model = says("Noted.")
-    agent = FunctionAgent(llm=model, tools=[], initial_state={"mood": "calm"})
-    await agent.run("Hello.", memory=chat)
+    model = says(calling(("note", {"word": "jazz"})), "Done.")
+    agent = FunctionAgent(llm=model, tools=[note], initial_state={"mood": "calm"})
+    ctx = Context(agent)
+    await agent.run("Hello.", memory=chat, ctx=ctx)
     assert "mood" in model.shown[0][-1].content
-    assert texts(chat.get_all()) == ["Hello.", "Noted."]
-    assert reminded.episodes.list(thread="friday")[0].query == "Hello."
+    assert contents(chat.get_all()) == ["Hello.", None, "Noted.", "Done."]
+    assert only(reminded, thread="friday").query == "Hello."
+    assert await ctx.store.get("memory") is chat
 
 
-async def test_a_question_at_the_end_of_a_history_is_recorded_and_the_history_is_not(reminded, chat, says, ask, fact):
-    model = says("In the evening.")
-    history = [ChatMessage("Old."), ChatMessage("Old too.", role="assistant"), ChatMessage(ask)]
-    await FunctionAgent(llm=model, tools=[]).run(chat_history=history, memory=chat)
-    assert fact in model.shown[0][-1].content
-    assert [(e.query, e.answer) for e in reminded.episodes.list(thread="friday")] == [(ask, "In the evening.")]
-
-
-async def test_a_structured_answer_is_made_from_the_history(chat, says, ask):
-    class Time(BaseModel):
-        when: str
-
+async def test_a_question_at_the_end_of_a_history_is_recorded_and_the_history_is_not(reminded, chat, says):
     seen = []
 
     def structure(messages):
         seen.extend(messages)
         return {"when": messages[-1].content}
 
-    agent = FunctionAgent(llm=says("In the evening."), tools=[], structured_output_fn=structure)
-    result = await agent.run(ask, memory=chat)
+    model = says("In the evening.")
+    history = [ChatMessage("Old."), ChatMessage("Old too.", role="assistant"), ChatMessage(ASK)]
+    agent = FunctionAgent(llm=model, tools=[], structured_output_fn=structure)
+    result = await agent.run(chat_history=history, memory=chat)
+    assert FACT in model.shown[0][-1].content
     assert result.structured_response == {"when": "In the evening."}
-    assert FENCE not in str(seen)
+    assert MARK not in str(seen)
+    assert [(e.query, e.answer) for e in reminded.episodes.list(thread="friday")] == [(ASK, "In the evening.")]
 
 
-@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
-async def test_a_react_agent_is_recorded_too(reminded, chat, says, tool, ask, fact):
-    model = says("Thought: I know.\nAnswer: In the evening.")
-    await ReActAgent(llm=model, tools=[tool], streaming=False).run(ask, memory=chat)
-    assert fact in str(model.shown[0])
-    (episode,) = reminded.episodes.list(thread="friday")
-    assert (episode.query, episode.answer) == (ask, "In the evening.")
+ACTS = 'Thought: I need a tool.\nAction: metronome\nAction Input: {"tempo": 90}'
+ANSWERS = "Thought: I can answer without using any more tools. I'll use the user's language.\nAnswer: It ticks at 90."
 
 
-async def test_a_turn_handed_from_agent_to_agent_is_one_episode(reminded, chat, says, calls, ask, fact):
-    first, second = says(calls(("handoff", {"to_agent": "two", "reason": "it knows"}))), says("In the evening.")
-    workflow = AgentWorkflow(
-        agents=[
-            FunctionAgent(name="one", description="asks", llm=first, tools=[], can_handoff_to=["two"]),
-            FunctionAgent(name="two", description="knows", llm=second, tools=[]),
-        ],
-        root_agent="one",
-    )
-    await workflow.run(ask, memory=chat)
-    (episode,) = reminded.episodes.list(thread="friday")
-    assert (episode.query, episode.answer) == (ask, "In the evening.")
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize(
+    "replies", [(ACTS, ANSWERS), (ANSWERS,), ("It ticks at 90.",)], ids=["tool", "thought", "plain"]
+)
+async def test_the_final_answer_of_a_react_agent_is_recorded_without_the_reasoning(memory, says, streaming, replies):
+    chat = TidalChatMemory(memory, thread="studio")
+    await ReActAgent(tools=[metronome], llm=says(*replies), streaming=streaming).run("Set it to 90.", memory=chat)
+    assert (only(memory).query, only(memory).answer) == ("Set it to 90.", "It ticks at 90.")
+    assert "Thought" not in str([hit.text for hit in memory.recall("metronome", kinds={"conversation"})])
+    restored = TidalChatMemory.from_dict(chat.to_dict())
+    assert restored.get_all() == chat.get_all(), "the history keeps what the agent wrote"
+
+
+async def test_a_turn_handed_from_agent_to_agent_is_one_episode(reminded, chat, says):
+    first, second = says(calling(("handoff", {"to_agent": "two", "reason": "it knows"}))), says("In the evening.")
+    one = FunctionAgent(name="one", description="asks", llm=first, tools=[], can_handoff_to=["two"])
+    two = FunctionAgent(name="two", description="knows", llm=second, tools=[])
+    await AgentWorkflow(agents=[one, two], root_agent="one").run(ASK, memory=chat)
+    episode = only(reminded, thread="friday")
+    assert (episode.query, episode.answer) == (ASK, "In the evening.")
     assert [call.name for call in episode.tool_calls] == ["handoff"]
-    assert fact in str(second.shown[0])
+    assert FACT in str(second.shown[0])
 
 
-def agents(llm, tools=()):
-    agent = FunctionAgent(name="agent", description="it", llm=llm, tools=list(tools))
-    yield agent
-    yield AgentWorkflow(agents=[agent], root_agent="agent")
+@pytest.mark.parametrize("workflow", [False, True], ids=["FunctionAgent", "AgentWorkflow"])
+async def test_a_context_that_was_serialised_and_restored_goes_on(reminded, chat, says, workflow):
+    def made(model):
+        agent = FunctionAgent(name="agent", description="it", llm=model, tools=[metronome])
+        return AgentWorkflow(agents=[agent], root_agent="agent") if workflow else agent
 
-
-@pytest.mark.parametrize("kind", [0, 1], ids=["FunctionAgent", "AgentWorkflow"])
-async def test_a_context_that_was_serialised_and_restored_goes_on(reminded, chat, says, step, tool, ask, kind):
-    agent = list(agents(says(step, "Noted."), [tool]))[kind]
+    agent = made(says(calling(STEP), "Noted."))
     ctx = Context(agent)
     await agent.run("I play standards, too.", memory=chat, ctx=ctx)
     saved = json.loads(json.dumps(ctx.to_dict(serializer=JsonSerializer())))
     assert "I play standards" not in json.dumps(saved["state"]["state_data"]["_data"]["memory"])
-    model = says("In the evening.")
-    agent = list(agents(model, [tool]))[kind]
-    await agent.run(ask, ctx=Context.from_dict(agent, saved, serializer=JsonSerializer()))
+    agent = made(model := says("In the evening."))
+    await agent.run(ASK, ctx=Context.from_dict(agent, saved, serializer=JsonSerializer()))
     assert roles(model.shown[0]) == ["user", "assistant", "tool", "assistant", "user"]
     assert model.shown[0][0].content == "I play standards, too."
-    assert [(e.turn, e.query) for e in reminded.episodes.list(thread="friday")] == [
-        (1, "I play standards, too."),
-        (2, ask),
-    ]
-
-
-async def test_a_tool_that_edits_the_state_leaves_the_chat_whole(reminded, chat, says, calls):
-    async def note(ctx: Context, word: str) -> str:
-        """Note a word."""
-        async with ctx.store.edit_state() as state:
-            state["state"]["word"] = word
-        return "Noted."
-
-    agent = FunctionAgent(
-        llm=says(calls(("note", {"word": "jazz"})), "Done."), tools=[note], initial_state={"word": ""}
-    )
-    ctx = Context(agent)
-    await agent.run("Note jazz.", memory=chat, ctx=ctx)
-    assert await ctx.store.get("memory") is chat
-    assert [e.answer for e in reminded.episodes.list(thread="friday")] == ["Done."]
+    episodes = [(e.turn, e.query) for e in reminded.episodes.list(thread="friday")]
+    assert episodes == [(1, "I play standards, too."), (2, ASK)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workflow", [False, True], ids=["FunctionAgent", "AgentWorkflow"])
-def test_a_context_goes_on_in_another_process(reminded, in_process, ask, fact, workflow):
+def test_a_context_goes_on_in_another_process(reminded, in_process, workflow):
     first = in_process(thread="friday", say="I play standards, too.", replies=["Noted."], workflow=workflow)
-    second = in_process(say=ask, replies=["In the evening."], context=first["context"], workflow=workflow)
+    second = in_process(say=ASK, replies=["In the evening."], context=first["context"], workflow=workflow)
     assert second["shown"][0][:2] == ["I play standards, too.", "Noted."]
-    assert fact in second["shown"][0][2]
-    episodes = reminded.episodes.list(thread="friday")
-    assert [(e.turn, e.query, e.answer) for e in episodes] == [
+    assert FACT in second["shown"][0][2]
+    assert [(e.turn, e.query, e.answer) for e in reminded.episodes.list(thread="friday")] == [
         (1, "I play standards, too.", "Noted."),
-        (2, ask, "In the evening."),
+        (2, ASK, "In the evening."),
     ]
 
 
 @pytest.mark.slow
-def test_a_turn_that_waits_for_a_human_is_finished_in_another_process(reminded, in_process, ask, fact):
+def test_a_turn_that_waits_for_a_human_is_finished_in_another_process(reminded, in_process):
     confirm = [["confirm", {"question": "May I?"}]]
-    first = in_process(thread="friday", say=ask, replies=[confirm, "unused"])
+    first = in_process(thread="friday", say=ASK, replies=[confirm, "unused"])
     assert first["result"] is None
     assert reminded.episodes.list(thread="friday") == []
     second = in_process(answer="yes", replies=["In the evening."], context=first["context"])
-    assert fact in second["shown"][0][0]
-    (episode,) = reminded.episodes.list(thread="friday")
-    assert (episode.query, episode.answer) == (ask, "In the evening.")
+    assert FACT in second["shown"][0][0]
+    episode = only(reminded, thread="friday")
+    assert (episode.query, episode.answer) == (ASK, "In the evening.")
     assert [call.result for call in episode.tool_calls] == ["The human says yes."]
 
 
-async def test_the_tools_work_in_an_agent(reminded, says, calls, fact):
-    model = says(
-        calls(("search_memory", {"query": "jazz piano"}), ("save_memory", {"text": "The left hand is lazy."})), "Done."
-    )
+async def test_the_tools_work_in_an_agent(reminded, says):
+    asked = ("search_memory", {"query": "jazz piano"}), ("save_memory", {"text": "The left hand is lazy."})
+    model = says(calling(*asked), "Done.")
     agent = FunctionAgent(llm=model, tools=TidalToolSpec(reminded).to_tool_list())
     await agent.run("Look it up.", memory=TidalChatMemory(reminded.scoped("elsewhere")))
-    results = [message.content for message in model.shown[1] if message.role == "tool"]
-    assert any(fact in text for text in results)
+    assert any(FACT in message.content for message in model.shown[1] if message.role == "tool")
     assert [hit.text for hit in reminded.recall("left hand", kinds={"fact"})] == ["The left hand is lazy."]
 
 
-async def test_fifty_agents_run_at_once(memory, says, step, tool):
-    async def run(name):
-        chat = TidalChatMemory(memory, scope=("user", name))
-        await FunctionAgent(llm=says(step, f"Noted, {name}."), tools=[tool]).run(f"I am {name}.", memory=chat)
+# chat engines
 
-    names = [f"user{n:02}" for n in range(50)]
-    await asyncio.gather(*map(run, names))
-    for name in names:
-        (episode,) = memory.scoped("user", name).episodes.list()
-        assert (episode.query, episode.answer, len(episode.tool_calls)) == (f"I am {name}.", f"Noted, {name}.", 1)
+
+@pytest.fixture
+def engines(reminded, chat):
+    """Each engine with the chat as its memory, by name."""
+    shelf = reminded.scoped("kb")  # a scope of its own, so that what comes from it is not a whisper
+    shelf.remember("The jazz club opens at eight.", source="club.md")
+    library = TidalRetriever(shelf)
+    return {
+        "simple": lambda llm: SimpleChatEngine.from_defaults(llm=llm, memory=chat, system_prompt="Be brief."),
+        "context": lambda llm: ContextChatEngine.from_defaults(library, llm=llm, memory=chat),
+        "condense_plus": lambda llm: CondensePlusContextChatEngine.from_defaults(library, llm=llm, memory=chat),
+        "condense": lambda llm: CondenseQuestionChatEngine.from_defaults(
+            RetrieverQueryEngine.from_args(library, llm=llm), llm=llm, memory=chat
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["simple", "context", "condense_plus", "condense"])
+async def test_every_turn_is_shown_what_surfaced_and_recorded_in_every_style(reminded, engines, says, name):
+    model = says("In the evening, every evening.")
+    engine = engines[name](model)
+    engine.chat("Hello.")
+    before = len(model.shown)
+    engine.chat(ASK)
+    assert any(FACT in str(messages) for messages in model.shown[before:])
+    await engine.achat("And on Sundays?")
+    if name != "condense":  # it does not stream
+        assert "".join(engine.stream_chat("On Mondays?").response_gen) == "In the evening, every evening."
+        told = await engine.astream_chat("On Tuesdays?")
+        assert "".join([part async for part in told.async_response_gen()]) == "In the evening, every evening."
+    asked = ["Hello.", ASK, "And on Sundays?", "On Mondays?", "On Tuesdays?"][: 3 if name == "condense" else 5]
+    episodes = reminded.episodes.list(thread="friday")
+    assert [(e.query, e.answer) for e in episodes] == [(text, "In the evening, every evening.") for text in asked]
+    assert MARK not in str(episodes)
+    assert MARK not in str(engine.chat_history)
+    assert episodes[1].surfaced
+
+
+@pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])
+def test_a_history_that_comes_with_each_call_is_recorded_once_and_a_failed_question_is_one_turn(
+    reminded, engines, says, name
+):
+    engine, history = engines[name](says(*["Noted."] * 3, RuntimeError("away"), "Here I am.")), []
+    if name == "condense_plus":
+        engine._skip_condense = True
+    for number in range(3):
+        engine.chat(f"Question {number}.", chat_history=history)
+        history = list(engine.chat_history)
+        assert len(history) == 2 * number + 2
+    with pytest.raises(RuntimeError):
+        engine.chat("Are you there?")
+    engine.chat("Are you there?")
+    *asked, last = reminded.episodes.list(thread="friday")
+    assert [episode.query for episode in asked] == [f"Question {n}." for n in range(3)]
+    assert (last.query.endswith("Are you there?"), last.answer) == (True, "Here I am.")
+    engine.reset()
+    assert engine.chat_history == []
+    engine.chat("Hello again.")
+    assert len(reminded.episodes.list(thread="friday")) == 5
+
+
+@pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])
+def test_the_whisper_stands_with_the_question_and_nothing_fills_a_template(reminded, engines, says, name):
+    reminded.record(user="I practise jazz piano with {context_str} and {query_str}.", agent="Odd.", thread="monday")
+    model = says("In the evening.")
+    engine = engines[name](model)
+    engine.chat("What is {context_str}?")
+    engine.chat(ASK)
+    system, *rest = model.shown[-1]
+    if name == "simple":  # it puts, and then asks
+        assert roles(rest) == ["user", "assistant", "user"]
+        assert rest[2].content.startswith(MARK)
+        assert rest[2].content.endswith(f"\n\n{ASK}")
+        assert "{context_str}?" in rest[0].content
+    else:
+        assert roles(rest) == ["user", "assistant", "user", "user"]
+        assert FACT in rest[2].content
+        assert rest[3].content == ASK
+        assert "The jazz club opens at eight." in system.content
+        assert "opens at eight" not in str(rest)
+        assert rest[0].content == "What is { context_str }?"
+    assert "{ context_str } and { query_str }" in rest[2].content
+
+
+def test_memory_cls_without_a_memory_says_what_to_do(says):
+    with pytest.raises(InvalidInput, match="memory=TidalChatMemory"):
+        SimpleChatEngine.from_defaults(llm=says("x"), memory_cls=TidalChatMemory)

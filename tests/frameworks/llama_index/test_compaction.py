@@ -1,4 +1,3 @@
-import asyncio
 import base64
 import json
 import pickle
@@ -17,46 +16,16 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
     ToolCallBlock,
 )
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.workflow import Context, JsonSerializer
 
-from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec, restore_with
-from llama_index_tidal.messages import WrittenMessage, calls_of
-from llama_index_tidal.sizes import size_of
+from llama_index_tidal import TidalChatMemory, restore_with
+from llama_index_tidal.messages import calls_of
+from tests.frameworks.conftest import open_memory, queries
+from tests.frameworks.llama_index.conftest import answer, calling, contents, result, size, unpaired, user, written
 from tests.waiting import PATIENCE
 from tidal_plugins import InvalidInput, Size, Statement
-from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.summarising.sizes import ApproximateCounter
 
-pytestmark = [  # llama-index-workflows looks at every attribute of an agent, which is a pydantic model
-    pytest.mark.filterwarnings("ignore:The `__fields__` attribute is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:The `__fields_set__` attribute is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_computed_fields' attribute:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_fields' attribute:DeprecationWarning"),
-]
-
-LIMIT = 2_000
+LIMIT = 1_500
 TOWNS = ("Porto", "Ghent", "Turku", "Split", "Cork", "Basel", "Lviv", "Bergen", "Trieste", "Malmo")
-
-
-def user(text):
-    return ChatMessage(text, role="user")
-
-
-def answer(text):
-    return ChatMessage(text, role="assistant")
-
-
-def result(text, id):
-    return ChatMessage(text, role="tool", additional_kwargs={"tool_call_id": id})
-
-
-def size(messages):
-    return sum((size_of(message, ApproximateCounter()) for message in messages), Size())
-
-
-def written(messages):
-    return [message for message in messages if isinstance(message, WrittenMessage)]
 
 
 def cited(messages):
@@ -70,19 +39,6 @@ def question(number):
 
 def reply(number):
     return f"Crate {number} goes out on day {number}, I booked it. " + "The rest stays as it was agreed. " * 8
-
-
-def unpaired(messages):
-    """Ids of tool calls without a result right behind, and of results without a call."""
-    open_, lost = [], []
-    for message in messages:
-        if message.role.value == "tool":
-            id_ = message.additional_kwargs.get("tool_call_id")
-            open_.remove(id_) if id_ in open_ else lost.append(id_)
-        else:
-            lost += open_
-            open_ = [call.id for call in calls_of(message)]
-    return lost + open_
 
 
 def talk(chat, numbers):
@@ -99,80 +55,80 @@ def chat(memory):
 @pytest.fixture
 def long(chat):
     """A chat that no longer fits."""
-    talk(chat, range(30))
+    talk(chat, range(14))
     return chat
 
 
 # what get returns
 
 
-def test_without_a_limit_get_gives_the_whole_history(memory):
-    chat = TidalChatMemory(memory)
-    talk(chat, range(60))
-    assert chat.get() == chat.get_all()
-    assert len(chat.get()) == 120
-
-
-def test_what_fits_is_shown_as_it_is(chat):
-    talk(chat, range(3))
-    assert chat.get() == chat.get_all()
-
-
-def test_what_does_not_fit_is_told_in_a_summary_that_cites(memory, long):
-    long.put(user("And now?"))
-    view = long.get()
+async def test_the_view_is_the_history_or_a_summary_with_its_end_and_the_history_is_never_less(memory, chat):
+    whole = TidalChatMemory(memory, thread="monday")
+    for each in (whole, chat):
+        each.put_messages([ChatMessage("Be kind.", role="system"), answer("Welcome!")])
+        talk(each, range(3))
+        assert each.get() == each.get_all()
+        talk(each, range(3, 14))
+        each.put(user("And now?"))
+    assert whole.get() == whole.get_all()
+    view = chat.get()
     assert size(view).tokens <= LIMIT
-    assert view[0].role == "assistant"
-    assert view[-1] == user("And now?")
-    assert cited(view)
-    assert set(cited(view)) <= {episode.id for episode in memory.episodes.list(thread="friday")}
-
-
-def test_nothing_of_it_is_kept_in_the_history_or_recorded(memory, long):
-    long.put(user("And now?"))
-    view = long.get()
-    long.put(answer("Nothing."))
-    assert written(view)
-    assert not written(long.get_all())
-    assert [m.content for m in long.get_all()[:-2:2]] == [question(number) for number in range(30)]
-    assert [e.query for e in memory.episodes.list(thread="friday")] == [m.content for m in long.get_all()[::2]]
+    assert (view[0], view[1].role.value, view[-1]) == (
+        ChatMessage("Be kind.", role="system"),
+        "assistant",
+        user("And now?"),
+    )
+    assert "Be kind." not in str(view[1:])
+    assert set(cited(view)) <= {episode.id for episode in memory.episodes.list(thread="friday")} != set()
+    assert await chat.aget() == chat.get() == view, "the head of the view stays as it is"
+    chat.put_messages([answer("Nothing."), user("One more?")])
+    assert chat.get()[: len(view)] == view
+    assert not written(await chat.aget_all())
+    asked = [question(number) for number in range(14)]
+    assert [query for query in queries(memory, thread="friday") if query] == [*asked, "And now?"]
+    assert contents(chat.get_all())[2:-3:2] == asked
     assert "ep:" not in str(memory.episodes.list(thread="friday"))
 
 
-def test_between_two_compactions_the_head_of_the_view_stays_as_it_is(long):
-    long.put(user("One more?"))
-    before = long.get()
-    assert long.get() == before
-    long.put(answer("Yes."))
-    long.put(user("And now?"))
-    assert long.get()[: len(before)] == before
-    assert len(long.get()) == len(before) + 2
+@pytest.mark.parametrize(("given", "room"), [({"initial_token_count": 600}, 600), ({"input": "Long " * 500}, 0)])
+def test_what_an_engine_adds_is_counted(long, given, room):
+    view = long.get(**given)
+    added = [user(given["input"])] if "input" in given else []
+    assert size([*view, *added]).tokens <= LIMIT - room
+    assert len(long.tokenizer_fn("four characters each")) == 5
 
 
-def test_every_step_of_a_long_chat_is_within_the_limit(memory, chat):
-    for number in range(60):
-        chat.put(user(question(number)))
-        view = chat.get()
-        assert size(view).tokens <= LIMIT
-        assert view[-1].content.endswith(question(number))
-        chat.put(answer(reply(number)))
-    assert [e.query for e in memory.episodes.list(thread="friday")] == [question(number) for number in range(60)]
-    assert len(chat.get_all()) == 120
-
-
-def test_the_system_prompt_stays_first(memory, chat):
-    chat.put(ChatMessage("Be kind.", role="system"))
-    chat.put(answer("Welcome!"))
-    talk(chat, range(30))
+def test_a_tokenizer_counts_where_one_is_given(memory):
+    chat = TidalChatMemory(memory, token_limit=600, tokenizer_fn=str.split)
+    talk(chat, range(14))
     chat.put(user("And now?"))
     view = chat.get()
-    assert view[0] == ChatMessage("Be kind.", role="system")
-    assert "Be kind." not in str(view[1:])
-    assert size(view).tokens <= LIMIT
+    assert written(view)
+    assert sum(len((message.content or "").split()) for message in view) <= 600
+    assert chat.tokenizer_fn("two words") == ["two", "words"]
 
 
-def test_an_ongoing_turn_with_tools_stays_as_it_is(long, calls):
-    ongoing = [user("Set both."), calls(("metronome", {"tempo": 90}), ("metronome", {"tempo": 120}))]
+@pytest.mark.parametrize("kind", ["from elsewhere", "again", "as recorded", "the view"])
+def test_a_history_that_is_given_is_recorded_once_and_shown_the_same(memory, long, kind):
+    history, view = long.get_all(), long.get()
+    thread = "friday" if kind in ("as recorded", "the view") else kind
+    views = []
+    for _ in range(1 + (kind == "again")):
+        given = view if kind == "the view" else history
+        chat = TidalChatMemory(memory, thread=thread, token_limit=LIMIT, chat_history=given)
+        assert len(memory.episodes.list()) == 14 * (1 + len(views))
+        chat.put(user("And now?"))
+        views.append(chat.get())
+        assert size(views[-1]).tokens <= LIMIT
+    assert views[0] == views[-1]
+    assert contents(chat.get_all()) == [*contents(history), "And now?"]
+    assert queries(memory, thread=thread) == [question(number) for number in range(14)]
+    chat.put(answer("That is all."))
+    assert len(memory.episodes.list(thread=thread)) == 15
+
+
+def test_an_ongoing_turn_with_tools_stays_as_it_is(long):
+    ongoing = [user("Set both."), calling(("metronome", {"tempo": 90}), ("metronome", {"tempo": 120}))]
     ongoing += [result("90 it is.", "call-1"), result("120 it is.", "call-2")]
     long.put_messages(ongoing)
     view = long.get()
@@ -225,41 +181,6 @@ def test_calls_that_older_integrations_keep_elsewhere_are_paired_too(chat):
         chat.put(answer("That is all."))
 
 
-def test_a_question_that_is_too_long_by_itself_raises(chat):
-    chat.put(user("word " * 4 * LIMIT))
-    with pytest.raises(ContextOverflow):
-        chat.get()
-
-
-def test_what_an_engine_puts_in_front_is_counted(long):
-    long.put(user("And now?"))
-    view = long.get(initial_token_count=600)
-    assert size(view).tokens <= LIMIT - 600
-    assert len(long.tokenizer_fn("four characters each")) == 5
-
-
-def test_the_input_that_is_put_later_is_counted(long):
-    asked = "Long " * 500
-    view = long.get(input=asked)
-    assert size([*view, user(asked)]).tokens <= LIMIT
-
-
-async def test_async_twins_do_the_same(long):
-    await long.aput(user("And now?"))
-    assert await long.aget() == long.get()
-    assert await long.aget_all() == long.get_all()
-
-
-def test_a_tokenizer_counts_where_one_is_given(memory):
-    chat = TidalChatMemory(memory, token_limit=900, tokenizer_fn=str.split)
-    talk(chat, range(30))
-    chat.put(user("And now?"))
-    view = chat.get()
-    assert written(view)
-    assert sum(len((message.content or "").split()) for message in view) <= 900
-    assert chat.tokenizer_fn("two words") == ["two", "words"]
-
-
 # what surfaces
 
 
@@ -280,35 +201,6 @@ def test_what_was_left_out_may_surface_and_what_is_shown_does_not(memory):
 # histories from elsewhere
 
 
-def test_turns_from_elsewhere_are_recorded_before_they_are_left_out(memory):
-    history = [message for n in range(30) for message in (user(question(n)), answer(reply(n)))]
-    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=history)
-    assert memory.episodes.list() == []
-    chat.put(user("And now?"))
-    view = chat.get()
-    assert size(view).tokens <= LIMIT
-    assert [e.query for e in memory.episodes.list(thread="friday")] == [question(number) for number in range(30)]
-    assert chat.get_all()[:-1] == history
-
-
-def test_a_history_that_comes_with_every_call_is_recorded_once_and_shown_the_same(memory, path, open_):
-    history = [message for n in range(30) for message in (user(question(n)), answer(reply(n)))]
-    views = []
-    for _ in range(3):
-        chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=history)
-        chat.put(user("And now?"))
-        views.append(chat.get())
-    assert views[0] == views[1] == views[2]
-    assert len(memory.episodes.list(thread="friday")) == 30
-
-
-def test_turns_that_were_recorded_as_they_were_said_are_not_recorded_again(memory, long):
-    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=long.get_all())
-    chat.put(user("And now?"))
-    chat.get()
-    assert len(memory.episodes.list(thread="friday")) == 30
-
-
 def test_a_view_that_is_fed_back_changes_nothing(memory, long):
     long.put(user("And now?"))
     view, history = long.get(), long.get_all()
@@ -318,7 +210,7 @@ def test_a_view_that_is_fed_back_changes_nothing(memory, long):
     long.put_messages(written(view))
     assert long.get_all() == history
     long.put(answer("That is all."))
-    assert [e.query for e in memory.episodes.list(thread="friday")] == [*map(question, range(30)), "And now?"]
+    assert [e.query for e in memory.episodes.list(thread="friday")] == [*map(question, range(14)), "And now?"]
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same words", "other words"])
@@ -336,16 +228,6 @@ def test_a_view_with_new_messages_goes_on_with_the_history(memory, chat, same):
     assert chat.get_all() == [*history, answer("That is all."), user("Really?")]
     chat.put(answer("Yes."))
     assert [e.answer for e in memory.episodes.list(thread="friday")][-1:] == ["Yes."]
-
-
-def test_a_view_that_another_object_is_fed_with_finds_its_history_again(memory, long):
-    long.put(user("And now?"))
-    view = long.get()
-    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=view)
-    assert [m.content for m in chat.get_all()] == [m.content for m in long.get_all()]
-    assert size(chat.get()).tokens <= LIMIT
-    chat.put(answer("That is all."))
-    assert len(memory.episodes.list(thread="friday")) == 31
 
 
 # files, images
@@ -429,28 +311,23 @@ RESTORE = {
 
 
 @pytest.mark.parametrize("restore", RESTORE.values(), ids=RESTORE)
-def test_restored_it_has_the_same_limits_and_the_same_view(path, open_, restore):
-    with open_(path) as memory:
+def test_restored_it_has_the_same_limits_and_the_same_view(path, restore):
+    with open_memory(path) as memory:
         chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, byte_limit=50_000, restore_as="human")
         chat.put(ChatMessage("Be kind.", role="system"))
-        talk(chat, range(30))
+        talk(chat, range(14))
         chat.put(user("And now?"))
         view, data = chat.get(), chat
-    with open_(path) as memory:
+    with open_memory(path) as memory:
         restore_with(memory)
         restored = restore(data)
         assert (restored.token_limit, restored.byte_limit, restored.restore_as) == (LIMIT, 50_000, "human")
         assert restored.get() == view
         restored.put(answer("Nothing."))
-        talk(restored, range(30, 60))
+        talk(restored, range(14, 24))
         restored.put(user("And now?"))
         assert size(restored.get()).tokens <= LIMIT
-        assert len(memory.episodes.list(thread="friday")) == 61
-
-
-def test_what_was_written_before_there_were_limits_is_restored_without(memory, chat):
-    old = {k: v for k, v in chat.to_dict().items() if k in ("path", "scope", "thread", "turns")}
-    assert TidalChatMemory.from_dict(old).token_limit is None
+        assert len(memory.episodes.list(thread="friday")) == 25
 
 
 @pytest.mark.parametrize(
@@ -477,17 +354,6 @@ class Telling:
         return [*previous, *(Statement("Told of it.", (source.id,)) for source in sources)]
 
 
-def test_a_summariser_writes_the_summary(memory):
-    telling = Telling()
-    chat = TidalChatMemory(memory, thread="friday", token_limit=4_000, summariser=telling)
-    talk(chat, range(60))
-    chat.put(user("And now?"))
-    view = chat.get()
-    assert telling.asked
-    assert "Told of" in view[0].content
-    assert size(view).tokens <= 4_000
-
-
 def test_while_a_model_writes_others_may_use_the_chat(memory):
     reached = []
 
@@ -496,71 +362,12 @@ def test_while_a_model_writes_others_may_use_the_chat(memory):
         thread.start()
         thread.join(PATIENCE)
 
-    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, summariser=Telling(use))
-    talk(chat, range(30))
+    telling = Telling(use)
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, summariser=telling)
+    talk(chat, range(14))
     chat.put(user("And now?"))
     assert written(chat.get())
-    assert set(reached) == {61}
-
-
-def test_restored_it_goes_on_without_the_summariser(memory):
-    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, summariser=Telling())
-    talk(chat, range(30))
-    restored = TidalChatMemory.from_dict(json.loads(json.dumps(chat.to_dict())))
-    restored.put(user("And now?"))
-    assert "Told of" not in str(restored.get())
-    assert written(restored.get())
-
-
-# engines
-
-
-@pytest.fixture
-def engines(memory, chat):
-    shelf = memory.scoped("kb")
-    shelf.remember("The harbour opens at eight.", source="harbour.md")
-    library = TidalRetriever(shelf)
-    return {
-        "simple": lambda llm: SimpleChatEngine.from_defaults(llm=llm, memory=chat, system_prompt="Be brief."),
-        "context": lambda llm: ContextChatEngine.from_defaults(library, llm=llm, memory=chat),
-        "condense_plus": lambda llm: CondensePlusContextChatEngine.from_defaults(
-            library, llm=llm, memory=chat, skip_condense=True
-        ),
-    }
-
-
-@pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])
-async def test_engines_never_show_more_than_the_limit(memory, chat, engines, says, name):
-    model = says(reply(1))
-    engine = engines[name](model)
-    for number in range(0, 24, 4):
-        engine.chat(question(number))
-        await engine.achat(question(number + 1))
-        "".join(engine.stream_chat(question(number + 2)).response_gen)
-        streamed = await engine.astream_chat(question(number + 3))
-        "".join([part async for part in streamed.async_response_gen()])
-    assert len(model.shown) == 24
-    for number, shown in enumerate(model.shown):
-        assert question(number) in shown[-1].content
-        assert size(message for message in shown if message.role != "system").tokens <= LIMIT
-    assert any(cited(shown) for shown in model.shown) or name != "simple"
-    assert "[ep:" in str(model.shown[-1])
-    assert [e.query for e in memory.episodes.list(thread="friday")] == [question(number) for number in range(24)]
-    assert len(chat.get_all()) == 48
-
-
-@pytest.mark.parametrize("name", ["context", "condense_plus"])
-def test_what_was_written_fills_no_template(chat, engines, says, name):
-    talk(chat, range(20))
-    for number in range(3):
-        chat.put_messages([user(f"We decided to use {{context_str}} in file {number}."), answer("Decided.")])
-    talk(chat, range(3))
-    model = says("Noted.")
-    engines[name](model).chat("When does the harbour open, and what of {context_str}?")
-    system, *rest = [message.content for message in model.shown[-1]]
-    assert "opens at eight" in system
-    assert "opens at eight" not in str(rest)
-    assert "[ep:" in str(rest)
+    assert set(reached) == {29}
 
 
 # agents
@@ -571,36 +378,12 @@ async def look(place: str) -> str:
     return f"In {place} there is much to see. " * 8
 
 
-@pytest.mark.parametrize("streaming", [True, False])
-async def test_an_agent_with_tools_stays_within_the_limit(memory, chat, says, calls, streaming):
-    def step(messages):
-        if messages[-1].role == "tool":
-            return "I looked at both."
-        return calls(("look", {"place": "Porto"}), ("look", {"place": "Ghent"}), text="Let me see.")
-
-    model = says(step)
-    agent = FunctionAgent(llm=model, tools=[look], streaming=streaming)
-    for number in range(25):
-        await agent.run(question(number), memory=chat)
-    assert len(model.shown) == 50
-    for number, shown in enumerate(model.shown):
-        assert unpaired(shown) == []
-        assert size(shown).tokens <= LIMIT
-        asked = [message.content for message in shown if message.role == "user" and not written([message])]
-        assert question(number // 2) in asked[-1]
-    assert "[ep:" in str(model.shown[-1])
-    episodes = memory.episodes.list(thread="friday")
-    assert [episode.query for episode in episodes] == [question(number) for number in range(25)]
-    assert all(len(episode.tool_calls) == 2 for episode in episodes)
-    assert len(chat.get_all()) == 25 * 5
-
-
-async def test_what_an_agent_holds_back_in_a_tool_loop_makes_room_in_the_history(memory, chat, says, calls):
-    talk(chat, range(9))
+async def test_what_an_agent_holds_back_in_a_tool_loop_makes_room_in_the_history(memory, chat, says):
+    talk(chat, range(6))
 
     def step(messages):
         done = sum(message.role == "tool" for message in messages if not written([message]))
-        return calls(("look", {"place": f"town {done}"})) if done < 12 else "I looked everywhere."
+        return calling(("look", {"place": f"town {done}"})) if done < 12 else "I looked everywhere."
 
     model = says(step)
     await FunctionAgent(llm=model, tools=[look]).run("Look everywhere.", memory=chat)
@@ -611,14 +394,14 @@ async def test_what_an_agent_holds_back_in_a_tool_loop_makes_room_in_the_history
     assert size(model.shown[-1]).tokens <= LIMIT
 
 
-async def test_a_tool_loop_that_no_room_can_be_made_for_goes_on(memory, chat, says, calls, caplog):
-    talk(chat, range(9))
+async def test_a_tool_loop_that_no_room_can_be_made_for_goes_on(memory, chat, says, caplog):
+    talk(chat, range(6))
 
     async def dump(page: int) -> str:
         """Dump a page."""
         return "word " * 2 * LIMIT
 
-    pages = [calls(("dump", {"page": page})) for page in range(3)]
+    pages = [calling(("dump", {"page": page})) for page in range(3)]
     model = says(*pages, "That was long.")
     await FunctionAgent(llm=model, tools=[dump]).run("Dump it.", memory=chat)
     (warning,) = [record for record in caplog.records if record.name == "llama_index_tidal.memory"]
@@ -628,44 +411,3 @@ async def test_a_tool_loop_that_no_room_can_be_made_for_goes_on(memory, chat, sa
     assert memory.episodes.list(thread="friday")[-1].answer == "That was long."
     chat.put(user("And now?"))
     assert size(chat.get()).tokens <= LIMIT
-
-
-async def test_an_agents_context_that_was_serialised_goes_on_with_the_same_view(memory, long, says):
-    model = says("Noted.")
-    agent = FunctionAgent(llm=model, tools=[])
-    ctx = Context(agent)
-    await agent.run("And now?", memory=long, ctx=ctx)
-    saved = json.loads(json.dumps(ctx.to_dict(serializer=JsonSerializer())))
-    again = says("Noted, too.")
-    agent = FunctionAgent(llm=again, tools=[])
-    await agent.run("And then?", ctx=Context.from_dict(agent, saved, serializer=JsonSerializer()))
-    before, after = model.shown[0], again.shown[0]
-    assert [m.content for m in after[: len(before)]] == [m.content for m in before]
-    assert len(memory.episodes.list(thread="friday")) == 32
-
-
-async def test_an_agent_follows_a_citation(memory, long, says, calls):
-    def follow(messages):
-        return calls(("read_episode", {"id": cited(messages)[0]}))
-
-    def tell(messages):
-        return f"It says: {messages[-1].content}"
-
-    agent = FunctionAgent(llm=says(follow, tell), tools=TidalToolSpec(memory).to_tool_list())
-    told = str(await agent.run("What was first?", memory=long))
-    assert any(question(number).strip() in told for number in range(30))
-
-
-async def test_fifty_chats_at_once_never_see_each_other(memory):
-    async def one(name):
-        chat = TidalChatMemory(memory, scope=("user", name), thread="s", token_limit=LIMIT // 2)
-        for number in range(6):
-            await chat.aput(user(f"I am {name}. {question(number)}"))
-            await chat.aput(answer(f"{reply(number)} {name}"))
-        await chat.aput(user(f"Who am I, {name}?"))
-        return await chat.aget()
-
-    names = [f"name{number:02}" for number in range(50)]
-    for name, view in zip(names, await asyncio.gather(*map(one, names)), strict=True):
-        assert {other for other in names if other in str(view)} == {name}
-        assert written(view)

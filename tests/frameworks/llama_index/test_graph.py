@@ -11,7 +11,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeRelationship
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
-from llama_index_tidal import LLMExtractor, TidalGraphRetriever, TidalPropertyGraphStore
+from llama_index_tidal import TidalGraphRetriever, TidalPropertyGraphStore
 from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
@@ -147,11 +147,6 @@ def test_a_map_of_relations_goes_as_deep_as_it_is_asked_to(store):
     assert store.get_rel_map([EntityNode(name="nobody")]) == []
 
 
-def test_what_is_closed_is_no_triplet(store):
-    ((_, _, status),) = store.get_triplets(entity_names=["deployment"])
-    assert status.id == "running"
-
-
 def test_llama_index_s_own_retriever_reads_it_with_the_turn_that_says_so(store):
     retriever = LLMSynonymRetriever(store, llm=MockLLM(), output_parsing_fn=lambda _: ["checkout"], path_depth=1)
     index = PropertyGraphIndex.from_existing(
@@ -202,23 +197,3 @@ def test_the_store_keeps_to_its_scope(shop):
 
 
 # a model that reads
-
-
-def test_an_llm_teaches_the_graph_and_what_it_invents_is_left_out(path, says, calls):
-    stated = {"subject": "Heron", "predicate": "is_moored_at", "object": "pier 2", "confidence": 0.9}
-    found = {
-        "entities": [{"name": "Heron", "type": "concept"}, {"name": "pier 2", "type": "place"}],
-        "relations": [
-            {**stated, "quote": "The Heron lies at pier 2."},
-            {**stated, "object": "pier 9", "quote": "The Heron lies at pier 9."},
-        ],
-    }
-    with TidalMemory(
-        path, embedder=HashingEmbedder(), graph_extractor=LLMExtractor(says(calls(("answer", found))))
-    ) as memory:
-        memory.record("The Heron lies at pier 2.", "Noted.")
-        memory.graph.index_pending()
-        (relation,) = memory.graph.relations(subject="Heron")
-        assert memory.graph.evidence(relation)[0].quote == "The Heron lies at pier 2."
-        with pytest.raises(KeyError):
-            memory.graph.entity("pier 9")

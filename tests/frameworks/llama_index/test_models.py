@@ -8,9 +8,10 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, Completi
 from llama_index.core.llms import CustomLLM, MockLLM
 
 from llama_index_tidal import LLMExtractor, LLMSummariser, TidalChatMemory
+from tests.frameworks.llama_index.conftest import calling
 from tidal_plugins import InvalidInput, Message, Source, Statement
 from tidal_plugins.errors import CompactionError, ExtractionError
-from tidal_plugins.protocols import GraphExtractor, Summariser
+from tidal_plugins.protocols import GraphExtractor
 
 SOURCES = [
     Source("a1", (Message("user", "Use {context_str} and {x}, as {{y}} says."), Message("assistant", "Done."))),
@@ -43,12 +44,8 @@ def summarised(llm, **others):
     return list(LLMSummariser(llm).summarise(SOURCES, purpose="summary", max_tokens=500, **others))
 
 
-def test_it_is_a_summariser(says):
-    assert isinstance(LLMSummariser(says("x")), Summariser)
-
-
-def test_a_model_that_calls_functions_answers_by_calling_one(says, calls):
-    model = says(calls(("answer", ARGUMENTS)))
+def test_a_model_that_calls_functions_answers_by_calling_one(says):
+    model = says(calling(("answer", ARGUMENTS)))
     assert summarised(model) == STATED
     (question,) = model.shown[0]
     assert question.role == "user"
@@ -56,8 +53,8 @@ def test_a_model_that_calls_functions_answers_by_calling_one(says, calls):
     assert "a1" in question.content
 
 
-def test_the_model_is_offered_one_function_that_it_must_call(says, calls, monkeypatch):
-    model = says(calls(("answer", ARGUMENTS)))
+def test_the_model_is_offered_one_function_that_it_must_call(says, monkeypatch):
+    model = says(calling(("answer", ARGUMENTS)))
     offered = []
     chat_with_tools = type(model).chat_with_tools
 
@@ -105,11 +102,11 @@ CUT = [
 
 
 @pytest.mark.parametrize("raw", CUT, ids=["openai", "object", "anthropic", "bedrock", "ollama", "gemini"])
-def test_an_answer_that_was_cut_off_raises(says, calls, monkeypatch, raw):
+def test_an_answer_that_was_cut_off_raises(says, monkeypatch, raw):
     with pytest.raises(CompactionError, match="cut off"):
         summarised(Completing(text="Port 8080 is free. [ep:b2]", raw=raw))
-    model = says(calls(("answer", ARGUMENTS)))
-    message = calls(("answer", ARGUMENTS))
+    model = says(calling(("answer", ARGUMENTS)))
+    message = calling(("answer", ARGUMENTS))
     monkeypatch.setattr(type(model), "chat", lambda *_, **__: ChatResponse(message=message, raw=raw))
     with pytest.raises(CompactionError, match="cut off"):
         summarised(model)
@@ -120,9 +117,9 @@ def test_an_answer_that_ended_by_itself_counts(raw):
     assert summarised(Completing(text="Port 8080 is free. [ep:b2]", raw=raw)) == STATED[1:]
 
 
-def test_arguments_that_do_not_fit_raise(says, calls):
+def test_arguments_that_do_not_fit_raise(says):
     with pytest.raises(ValueError, match="statements"):
-        summarised(says(calls(("answer", {"summary": "all is well"}))))
+        summarised(says(calling(("answer", {"summary": "all is well"}))))
 
 
 # in a chat
@@ -191,8 +188,8 @@ def test_it_is_an_extractor_for_the_graph(says):
     assert isinstance(LLMExtractor(says("x")), GraphExtractor)
 
 
-def test_a_model_that_calls_functions_says_what_it_found_by_calling_one(says, calls):
-    model = says(calls(("answer", FOUND)))
+def test_a_model_that_calls_functions_says_what_it_found_by_calling_one(says):
+    model = says(calling(("answer", FOUND)))
     nothing, found = extracted(model, "Thanks!", SAID)
     assert nothing.assertions == ()
     (assertion,) = found.assertions
@@ -202,8 +199,8 @@ def test_a_model_that_calls_functions_says_what_it_found_by_calling_one(says, ca
     assert SAID in question.content
 
 
-def test_several_calls_are_taken_together(says, calls):
-    (found,) = extracted(says(calls(("answer", FOUND), ("answer", {**FOUND, "entities": []}))))
+def test_several_calls_are_taken_together(says):
+    (found,) = extracted(says(calling(("answer", FOUND), ("answer", {**FOUND, "entities": []}))))
     assert len(found.assertions) == 2
 
 
@@ -223,11 +220,11 @@ def test_a_model_with_a_small_window_is_shown_a_long_text_in_pieces():
     assert found.assertions[-1].end == 10_000 + len(SAID)
 
 
-def test_what_cannot_be_read_raises_so_that_the_queue_asks_again(says, calls):
+def test_what_cannot_be_read_raises_so_that_the_queue_asks_again(says):
     for model in (says("I cannot help with that."), MockLLM(max_tokens=5)):
         with pytest.raises(ExtractionError, match="model's answer"):
             extracted(model)
     with pytest.raises(ValueError, match="entities"):
-        extracted(says(calls(("answer", {"summary": "all is well"}))))
+        extracted(says(calling(("answer", {"summary": "all is well"}))))
     with pytest.raises(ExtractionError, match="cut off"):
         extracted(Completing(text=json.dumps(FOUND), raw=CUT[0]))

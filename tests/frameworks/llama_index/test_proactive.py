@@ -6,21 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.chat_engine import SimpleChatEngine
-from llama_index.core.llms import ChatMessage
 from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
 
 from llama_index_tidal import ProactiveEvent, TidalChatMemory, speak_first
 from tidal_plugins import HashingEmbedder, InvalidInput, TidalMemory
 from tidal_plugins.testing import FrozenClock
-
-pytestmark = [  # llama-index-workflows looks at every attribute of an agent, which is a pydantic model
-    pytest.mark.filterwarnings("ignore:The `__fields__` attribute is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:The `__fields_set__` attribute is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_computed_fields' attribute:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Accessing the 'model_fields' attribute:DeprecationWarning"),
-]
 
 DEBT = "I have to pay Tom back by Thursday."
 SAID = "You wanted to pay Tom back by Thursday; that is tomorrow."
@@ -79,19 +70,6 @@ async def test_it_is_sent_to_a_workflow_that_runs(memory):
     assert await handler == SAID
 
 
-async def test_it_starts_a_workflow(memory):
-    class Saying(Workflow):
-        @step
-        async def say(self, ev: StartEvent) -> StopEvent:
-            return StopEvent(result=ev.proactive.text)
-
-    runs: list[Any] = []
-    await speak_first(memory, lambda event: runs.append(Saying().run(proactive=event)))
-    assert [await run for run in runs] == [SAID]
-    await speak_first(memory, lambda event: runs.append(Saying().run(proactive=event)))
-    assert len(runs) == 1
-
-
 async def test_what_cannot_be_emitted_waits_again(memory):
     def away(event):
         raise ConnectionError("nobody is there")
@@ -125,18 +103,3 @@ async def test_the_chat_memory_records_it_as_the_agents_own(memory, clock, says)
     assert SAID in [shown.content for shown in model.shown[1]]
     memory.presence.step()
     assert [one.status for one in memory.presence.messages()] == ["answered"]
-
-
-async def test_an_agent_answers_after_it_has_spoken_first(memory, clock, says):
-    chat = TidalChatMemory(memory, thread="chat")
-    await speak_first(memory, lambda event: chat.put(event.to_chat_message()))
-    clock.advance(minutes=5)
-    agent = FunctionAgent(llm=says("Good to hear."), tools=[], system_prompt="Be brief.")
-    await agent.run("He has it.", memory=chat)
-    assert said(memory, "chat") == [[("assistant", SAID)], [("user", "He has it."), ("assistant", "Good to hear.")]]
-
-
-def test_a_greeting_is_still_not_recorded(memory, says):
-    chat = TidalChatMemory(memory, thread="chat")
-    chat.put(ChatMessage("Hello, I am your assistant.", role="assistant"))
-    assert said(memory, "chat") == []

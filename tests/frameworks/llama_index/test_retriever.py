@@ -1,18 +1,15 @@
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from llama_index.core.chat_engine import ContextChatEngine
-from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import MetadataMode, QueryBundle
+from llama_index.core.schema import MetadataMode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from pydantic import ValidationError
 
 from llama_index_tidal import TidalChatMemory, TidalRetriever
 from llama_index_tidal.filters import to_recall
-from tests.frameworks.answers import ANSWERED, LIBRARY, UNANSWERED
 from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Peer, TidalMemory
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -47,18 +44,6 @@ def is_(key, value, operator=FilterOperator.EQ):
 
 
 # nodes
-
-
-def test_nodes_come_best_first_with_float_scores(library):
-    nodes = TidalRetriever(library).retrieve("When are the jazz piano lessons on Friday?")
-    assert nodes[0].text == "Jazz piano lessons are on Friday."
-    scores = [node.score for node in nodes]
-    assert all(type(score) is float for score in scores)
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_limit_is_how_many_come(library):
-    assert [len(TidalRetriever(library, limit).retrieve("jazz piano")) for limit in (1, 2, 5)] == [1, 2, 3]
 
 
 def test_each_retrieval_gives_fresh_nodes_of_the_same_hash(library):
@@ -104,29 +89,6 @@ def test_the_entrys_own_metadata_come_along_but_forge_nothing(memory):
     assert node.metadata["page"] == 3
 
 
-async def test_async_gives_the_same(library):
-    retriever = TidalRetriever(library)
-    sync, later = retriever.retrieve("jazz piano"), await retriever.aretrieve(QueryBundle("jazz piano"))
-    assert [(node.node_id, node.text) for node in later] == [(node.node_id, node.text) for node in sync]
-
-
-async def test_async_retrieval_does_not_block_the_loop(library, embedder):
-    import threading
-
-    threads = []
-    embed = embedder.embed
-    embedder.embed = lambda given: threads.append(threading.current_thread()) or embed(given)
-    await TidalRetriever(library).aretrieve("jazz piano")
-    assert threads
-    assert threading.main_thread() not in threads
-
-
-@pytest.mark.parametrize("query", ["", "  "])
-async def test_a_blank_query_finds_nothing(library, query):
-    assert TidalRetriever(library).retrieve(query) == []
-    assert await TidalRetriever(library).aretrieve(query) == []
-
-
 def test_a_scope_sees_only_its_own(library):
     library.scoped("user", "anna").remember("Anna's jazz piano is white.")
     assert texts(TidalRetriever(library, scope=("user", "anna")).retrieve("jazz piano")) == ["Anna's"]
@@ -150,11 +112,6 @@ def test_a_query_engine_answers_from_it(library, says):
     assert str(answer) == "On Friday."
     assert "Jazz piano lessons are on Friday." in str(model.shown[0])
     assert len(answer.source_nodes) == 3
-
-
-async def test_a_query_engine_answers_from_it_in_async(library, says):
-    engine = RetrieverQueryEngine.from_args(TidalRetriever(library), llm=says("On Friday."))
-    assert str(await engine.aquery("When are the jazz piano lessons?")) == "On Friday."
 
 
 async def test_without_nodes_the_engine_says_so_and_nothing_raises(memory, says):
@@ -185,30 +142,6 @@ def test_fusion_finds_each_once_and_changes_nothing_for_the_next(library, says, 
     found = fusion.retrieve("jazz piano")
     assert len({node.node_id for node in found}) == len(found) == 3
     assert [(node.node_id, node.score) for node in retriever.retrieve("jazz piano")] == before
-
-
-async def test_fusion_works_in_async(library, says):
-    fusion = QueryFusionRetriever([TidalRetriever(library)], llm=says("piano hall"), similarity_top_k=5, num_queries=2)
-    assert len(await fusion.aretrieve("jazz piano")) == 3
-
-
-def test_a_similarity_cutoff_keeps_what_is_above_it(library):
-    nodes = TidalRetriever(library).retrieve("When are the jazz piano lessons on Friday?")
-    cut = SimilarityPostprocessor(similarity_cutoff=nodes[0].score).postprocess_nodes(nodes)
-    assert [node.node_id for node in cut] == [nodes[0].node_id]
-    assert len(SimilarityPostprocessor(similarity_cutoff=0.0).postprocess_nodes(nodes)) == len(nodes)
-
-
-def test_half_a_chance_keeps_what_answers_and_cuts_what_does_not(tmp_path):
-    with TidalMemory(tmp_path / "meaning.db") as memory:
-        memory.remember(LIBRARY)
-        cutoff, retriever = SimilarityPostprocessor(similarity_cutoff=0.5), TidalRetriever(memory)
-
-        def kept(query):
-            return [node.text for node in cutoff.postprocess_nodes(retriever.retrieve(query))]
-
-        assert {query: kept(query) for query in ANSWERED} == {query: [LIBRARY[n]] for query, n in ANSWERED.items()}
-        assert [kept(query) for query in UNANSWERED] == [[]] * len(UNANSWERED)
 
 
 # filters
@@ -273,11 +206,6 @@ def test_what_recall_cannot_filter_by_is_refused_at_once(library, filters):
         TidalRetriever(library, filters=filters)
 
 
-def test_an_unknown_kind_is_refused(library):
-    with pytest.raises(InvalidInput, match="kinds"):
-        TidalRetriever(library, filters=where(is_("kind", "novel"))).retrieve("jazz")
-
-
 def test_a_bool_that_a_metadata_filter_refuses_is_filtered_by_recall_itself(library):
     with pytest.raises(ValidationError):
         is_("draft", True)
@@ -294,17 +222,3 @@ def test_filters_of_both_kinds_hold_together_but_not_on_the_same(library):
 def test_the_narrower_of_two_times_counts():
     bounds = [is_("occurred_at", (NOON + timedelta(days=day)).isoformat(), FilterOperator.GTE) for day in (0, 2, 1)]
     assert to_recall(where(*bounds)) == {"since": NOON + timedelta(days=2)}
-
-
-def test_hostile_filters_are_only_values(library):
-    for value in ("' OR 1=1 --", "%", '"'):
-        assert TidalRetriever(library, filters=where(is_("source", value))).retrieve("jazz piano") == []
-        assert TidalRetriever(library, filters=where(is_(value, value))).retrieve("jazz piano") == []
-
-
-async def test_many_retrievals_at_once_each_find_their_own(memory):
-    names = [f"user{n}" for n in range(20)]
-    for name in names:
-        memory.scoped("user", name).remember(f"The jazz piano of {name}.")
-    found = await asyncio.gather(*(TidalRetriever(memory, scope=("user", n)).aretrieve("jazz piano") for n in names))
-    assert [[node.text for node in nodes] for nodes in found] == [[f"The jazz piano of {name}."] for name in names]

@@ -42,12 +42,7 @@ def talk(turns: int = 60) -> dict[str, Any]:
         for n in range(turns)
     ]
     asked = [
-        {
-            "question": f"Where does {name(5 * n)} stay?",
-            "answer": "-",
-            "evidence": [f"D1:{n + 1}"],
-            "category": 4,
-        }
+        {"question": f"Where does {name(5 * n)} stay?", "answer": "-", "evidence": [f"D1:{n + 1}"], "category": 4}
         for n in range(0, turns, 9)
     ]
     asked.append(

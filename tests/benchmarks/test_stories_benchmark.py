@@ -39,8 +39,7 @@ def test_one_alternative_of_each_group_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "passes"),
-    [("new, was old", True), ("new", True), ("old, now new", False), ("old", False), ("", False)],
+    ("text", "passes"), [("new, was old", True), ("new", True), ("old, now new", False), ("old", False), ("", False)]
 )
 def test_the_first_must_stand_before_the_later_or_alone(text: str, passes: bool) -> None:
     assert (story_checks.text_faults(text, {"order": [["new"], ["old"]]}) == []) is passes
@@ -160,13 +159,7 @@ def apiary() -> dict[str, Any]:
         ],
         "disk": {"hives.txt": "hive 1: strong"},
         "checks": [
-            {
-                "id": type,
-                "type": type,
-                "scope": "ada",
-                "why": "one of each type",
-                **fields,
-            }
+            {"id": type, "type": type, "scope": "ada", "why": "one of each type", **fields}
             for type, fields in {
                 "whisper": {"turn": bees, "at": "2026-03-03T09:00:00+00:00", "shows": [["roof"]], "hides": ["meadow"]},
                 "silent": {"turn": "thanks!"},

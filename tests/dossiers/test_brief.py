@@ -59,7 +59,7 @@ def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brie
     assert known.startswith("- The bridge stands. [ep:")
     assert contradictions.startswith("Contradictions:\n- The bridge is down.")
     assert [line.partition(": ")[2].rpartition(" [")[0] for line in recent.splitlines()[1:-1]] == [
-        "Never block the bridge.",
+        "Never block the bridge."
     ]
     assert [entry.text for entry in brief.recent] == ["Never block the bridge."]
     assert str(brief) == brief.text

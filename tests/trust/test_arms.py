@@ -23,10 +23,7 @@ def test_the_ledger_tells_what_was_lost_and_what_came_back(tmp_path: Path) -> No
         assert ledger.lost(memory) == []
         memory.forget(*ledger.texts[1])
         memory.facts["shelf 3"] = "jar 10"
-        assert ledger.lost(memory) == [
-            "call 1 is not there as it was made",
-            "fact shelf 3 is 'jar 10' and not 'jar 3'",
-        ]
+        assert ledger.lost(memory) == ["call 1 is not there as it was made", "fact shelf 3 is 'jar 10' and not 'jar 3'"]
         ledger.add(Event(Deed("forget", 4, 2, ledger.texts[2]), True))
         assert "call 2 was forgotten and is there again" in ledger.lost(memory)
     assert ledger.residue(tmp_path / "one.db") == ["jar00002q"]

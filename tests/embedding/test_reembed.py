@@ -94,42 +94,27 @@ def test_a_store_ends_as_if_the_new_embedder_had_written_it(open_memory: OpenMem
     assert answers(memory) == answers(fresh)
     assert answers(open_memory("old.db", embedder=NEW)) == answers(fresh)
     assert memory.recall("I like tea")[0].entry.text == "I like tea"
-
-
-def test_what_is_written_afterwards_is_the_new_embedders(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    view = memory.scoped("other")
-    fill(memory)
-    memory.reembed(NEW)
     memory.record("a new turn about glass", "Noted.", thread="s")
-    view.remember("glass elsewhere")
-    memory.facts["glass"] = "blue"
-    other = open_memory(embedder=NEW)
-    for one in (memory, other):
+    memory.scoped("other").remember("glass elsewhere")
+    for one in (memory, open_memory("old.db", embedder=NEW)):
         assert "glass" in one.recall("a new turn about glass")[0].entry.text
         assert one.scoped("other").recall("glass elsewhere")[0].entry.text == "glass elsewhere"
-    memory.forget(memory.recall("I like tea")[0].id)
-    assert memory.recall("bread")
 
 
-def test_the_same_embedder_has_nothing_to_do(open_memory: OpenMemory) -> None:
+def test_the_same_embedder_has_nothing_to_do_and_another_tells_how_far_it_is(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=OLD)
     assert open_memory("empty.db", embedder=OLD).reembed(NEW) == 0
-    fill(memory)
-    assert memory.reembed(HashingEmbedder(32)) == 0
-    assert memory.reembed(NEW) > 0
-    assert memory.reembed(NEW) == 0
-
-
-def test_the_twin_and_the_progress(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
     fill(memory, notes=300)
+    with pytest.raises(Exception, match="embedder"):
+        memory.reembed(json)  # type: ignore[arg-type]
+    assert memory.reembed(HashingEmbedder(32)) == 0
     told: list[tuple[int, int]] = []
     count = asyncio.run(memory.areembed(NEW, progress=lambda done, of: told.append((done, of))))
     assert told == sorted(told)
     assert {of for _, of in told} == {count}
     assert (told[0][0], told[-1][0]) == (0, count)
     assert len(told) > 2
+    assert memory.reembed(NEW) == 0
 
 
 def test_searches_find_the_old_vectors_meanwhile(open_memory: OpenMemory) -> None:
@@ -160,6 +145,7 @@ def test_what_is_recorded_and_forgotten_meanwhile_is_right(open_memory: OpenMemo
     assert all(hit.why.vector_rank for hit in memory.recall("I like glass 0") if hit.entry.text == "I like glass 0")
 
 
+@pytest.mark.slow
 def test_a_thread_that_records_all_the_time_loses_nothing_and_meets_no_error(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=OLD)
     fill(memory, notes=250)
@@ -215,6 +201,7 @@ def test_associations_are_read_with_the_new_vector_if_the_switch_comes_before_th
         open_memory(embedder=OLD, reranker=reranking).recall("tea 3 with milk", limit=3, associative=True)
 
 
+@pytest.mark.slow
 def test_another_process_that_records_meanwhile_loses_nothing(open_memory: OpenMemory, tmp_path: Path) -> None:
     code = """
 import sys
@@ -451,11 +438,3 @@ def test_emotions_are_read_off_no_vectors_but_those_that_the_weights_are_for(
 def _interrupt(done: int, of: int) -> None:
     if done:
         raise KeyboardInterrupt
-
-
-def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    memory.remember("hello")
-    with pytest.raises(Exception, match="embedder"):
-        memory.reembed(json)  # type: ignore[arg-type]
-    assert memory.recall("hello")

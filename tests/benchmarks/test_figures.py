@@ -15,30 +15,21 @@ import pytest
 from benchmarks import (
     affect,
     compaction,
-    compaction_cases,
-    contexts,
-    extraction,
-    graph,
-    graph_recall,
     living,
     living_arms,
     presence,
     presence_month,
     story_checks,
-    trajectories,
 )  # fmt: skip
 from benchmarks.compaction_arms import Opener
 from benchmarks.compaction_cases import Asked as AskedOfCase
 from benchmarks.compaction_cases import Case, Fact, Shown
 from benchmarks.embedders import CachedEmbedder
-from benchmarks.locomo import Counts, Data, Question, Session, Turn
-from benchmarks.metrics import METRICS, difference, ndcg, ranks_of, recall, reciprocal_rank, scores, summary
-from benchmarks.retrieval_outcomes import Asked, Report, held_out
+from benchmarks.metrics import METRICS, ndcg, ranks_of, recall, reciprocal_rank, scores
 from benchmarks.scale_model import Assumptions, measured, plan
 from benchmarks.story_checks import File
 from benchmarks.trust import poison
-from tests.benchmarks.data import openai_run, written
-from tests.conftest import OpenMemory
+from tests.benchmarks.data import written
 from tidal_plugins import (
     Affect,
     ContextOverflow,
@@ -48,11 +39,8 @@ from tidal_plugins import (
     HashingEmbedder,
     Hit,
     Message,
-    ToolCall,
 )  # fmt: skip
 from tidal_plugins.affect.circumplex import LABELS
-from tidal_plugins.compaction.turns import history
-from tidal_plugins.model.compaction import unpaired
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.scoring.text import terms
 
@@ -71,32 +59,6 @@ def test_metrics_of_a_ranking() -> None:
     assert [found[name] for name in ("recall@1", "hit@1", "recall@3", "hit@3", "mrr@10")] == [0, 0, 0.5, 1, 0.5]
 
 
-def test_intervals_hold_the_mean_and_differences_are_paired_by_question() -> None:
-    rows = [scores([rank]) for rank in (1, 2, 4, None) * 25]
-    found = summary(rows)["recall@1"]
-    assert found["low"] < found["mean"] == 25 < found["high"]
-    assert found["high"] - found["low"] == pytest.approx(2 * 1.96 * 4.33, abs=1.5)
-    assert summary(rows)["recall@1"] == found
-    better, worse = [scores([1])] * 9 + [scores([None])], [scores([2])] * 9 + [scores([None])]
-    assert difference(better, worse)["recall@1"]["mean"] == 90
-    assert difference(better, better)["recall@1"] == {"mean": 0, "low": 0, "high": 0}
-
-
-def test_each_conversation_is_held_out_of_choosing_its_step() -> None:
-    def asked(conversation: str, balanced: int, step: int) -> Asked:
-        item = Asked(conversation, Question("why?", "4 single-hop", frozenset({"a"})), ["a"])
-        item.ranks = {"balanced": [balanced], "step": [step]}
-        return item
-
-    report = Report(Data("file", [], Counts()), ["balanced"], ["step"])
-    report.asked = [asked("one", 1, 2), asked("two", 2, 1), asked("three", 2, 1)]
-    held = {part.name: part for part in held_out(report)}
-    assert [held[name].chosen for name in ("one", "two", "three")] == ["step", "balanced", "balanced"]
-    assert (held["one"].own, held["one"].rows) == ([scores([1])], [scores([2])])
-    report.asked = report.asked[:1]
-    assert held_out(report) == []
-
-
 def hit(id_: str, **metadata: Any) -> Hit:
     at = datetime(2024, 5, 8, tzinfo=UTC)
     entry = Entry(id_, "fact" if metadata else "conversation", "text", ("default",), at, at, metadata=metadata)
@@ -111,15 +73,6 @@ def test_a_fact_takes_a_place_and_counts_for_what_it_quotes_and_hits_beyond_ten_
     assert living.scores(frozenset({"D1"}), [hit(f"e{n}") for n in range(12)], {"e11": "D1"}) == [0, 0, 0, 0, 1]
     assert {arm.life for arm in living_arms.ARMS.values()} == living_arms.LIVES.keys()
     assert {arm for _, *pair in living_arms.MECHANISMS for arm in pair} == living_arms.ARMS.keys()
-
-
-def test_a_relation_stands_for_its_turn(open_memory: OpenMemory) -> None:
-    memory = open_memory()
-    said = Turn("t1", "I live in Porto, near the river, since the spring.", memory.now(), speaker="Ana")
-    graph_recall.fill(memory, [Session("s1", memory.now(), (said,))])
-    hits = memory.recall("Where does Ana live?", kinds=["fact"])
-    told = {turn for hit in hits if "relation" in hit.entry.metadata for turn in graph_recall.turns_of(memory, hit)}
-    assert told == {"t1"}
 
 
 # compaction
@@ -147,11 +100,6 @@ def test_a_context_keeps_what_its_statements_say(shown: str, asked: str, share: 
     assert Shown([Message("assistant", shown)]).states(fact(asked)) == pytest.approx(share)
 
 
-def test_a_call_states_its_arguments() -> None:
-    shown = Shown([Message("assistant", "", tool_calls=(ToolCall("book_boat", {"boat": 7, "payment": "card"}),))])
-    assert shown.states(fact("book_boat 7 card", verbatim=False)) == 1
-
-
 def test_a_context_over_the_limit_and_an_error_keep_nothing() -> None:
     def refuses(new: Any) -> Any:
         raise ContextOverflow("it does not fit")
@@ -163,46 +111,6 @@ def test_a_context_over_the_limit_and_an_error_keep_nothing() -> None:
         assert (result.fits, result.rows["kept"]) == (False, [[0.0, 0.0]])
     made = compaction._filled(Opener(lambda own, trigger: lambda new: []), [Message("user", "hello")], 100, steps=1)
     assert (made.tokens, made.context) == (0, [])
-
-
-def test_an_arm_that_leaves_room_may_have_a_higher_limit_of_its_own() -> None:
-    given: list[int] = []
-
-    def opened(limit: int, trigger: int) -> contexts.Arm:
-        given.append(limit)
-        return lambda new: [Message("assistant", "word " * (limit // 3))]  # less than half of what it may have
-
-    assert 960 <= compaction._filled(Opener(opened), [Message("user", "hello")], 1000, steps=1).tokens <= 1000
-    assert given[0] == 1000
-    assert compaction._filled(Opener(opened, fixed=True), [Message("user", "hello")], 1000, steps=1).tokens < 500
-
-
-def turns(count: int = 5) -> list[Message]:
-    runs = [trajectories.Run("r", trajectories._messages(openai_run(n)["traj"], n)) for n in range(count)]
-    return list(compaction_cases.trajectory(trajectories.joined(runs, count)[0]).messages)
-
-
-@pytest.mark.parametrize("step", [1, 1000])
-def test_peers_keep_within_the_limit_and_end_with_the_last_message(step: int) -> None:
-    messages = turns()
-    for arm in (
-        contexts.last_messages(900),
-        contexts.trimmed(900),
-        contexts.summarised(900, 0.5, 900, trims=True),
-        contexts.summarised(900, 0.875, 900, trims=False),
-    ):
-        for start in range(0, len(messages), step):
-            context = arm(messages[start : start + step])
-        assert contexts.size(context).tokens <= 900
-        assert context[-1].text == messages[-1].text
-    if step == 1:
-        assert context[0].text.count("Here is a summary") == 1, "it is given its earlier summary as such"
-        assert "[ep:" not in context[0].text
-
-
-def test_what_is_measured_for_speed_is_a_history_of_recorded_turns() -> None:
-    messages = compaction_cases.work(100)
-    assert (len(messages), unpaired(messages), len(history(messages).turns)) == (100, [], 25)
 
 
 # affect, extraction, the graph, presence, poison
@@ -228,24 +136,6 @@ def test_the_pairs_are_sixty_about_one_thing_each_and_favour_no_side(minilm: Emb
     assert abs(np.median(gaps)) < 0.03
     assert np.abs(gaps).max() < 0.16
     assert (glad * upset).sum(axis=1).min() > 0.5
-
-
-def test_a_name_counts_with_its_type_and_a_statement_with_its_negation() -> None:
-    mentions = {"person": ["I"], "package": ["Redis"]}
-    row = {"text": "I no longer use Redis.", "mentions": mentions, "assertions": [["I", "uses", "Redis"]]}
-    entities, relations = extraction.evaluate([row])
-    assert (entities.precision(), entities.recall(), entities.precision("person")) == (0.5, 0.5, 1.0)
-    assert (relations.right.total(), relations.wrong["uses"], relations.missed["uses"]) == (0, 1, 1)
-    rows = extraction.load()
-    assert len(extraction.held_out(rows)) + len(extraction.seen(rows)) == len(rows)
-    assert not [row for row in extraction.held_out(rows) if row in extraction.seen(rows)]
-
-
-def test_relations_are_each_drawn_once_and_the_same_on_every_run() -> None:
-    said = list(graph.triples(200))
-    assert len(set(said)) == 200
-    assert said == list(graph.triples(200))
-    assert sum(len(extraction.assertions) for _, extraction in graph.turns(said)) == 200
 
 
 def test_the_month_of_the_documentation_says_what_is_due_and_nothing_false() -> None:

@@ -104,13 +104,6 @@ def test_the_edits_of_a_turn_are_listed_by_file(memory: TidalMemory) -> None:
     assert "Edited `f0.py`: `part0`, `part5`, `part10`, `part15`, `part20`" in text
 
 
-def test_a_failed_edit_says_so(memory: TidalMemory) -> None:
-    failed = ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "Error: old_string not found")
-    text = told(memory, [turn(1, "Change it.", "It failed.", failed)])
-    assert "Edit of `a.py` failed: Error: old_string not found" in text
-    assert not line(text, "Files")
-
-
 # commands
 
 
@@ -137,14 +130,6 @@ def test_a_failed_edit_says_so(memory: TidalMemory) -> None:
 )  # fmt: skip
 def test_a_command_is_told_by_its_verdict(memory: TidalMemory, command: str, output: str, expected: str) -> None:
     assert expected in told(memory, [turn(1, "Run it.", "I ran it.", ("Bash", {"command": command}, output))])
-
-
-def test_a_later_verdict_replaces_an_earlier_one(memory: TidalMemory) -> None:
-    first = turn(1, "Run them.", "Two fail.", ("Bash", {"command": "pytest -q"}, "2 failed, 5 passed in 1s"))
-    later = turn(2, "Again.", "They pass.", ("Bash", {"command": "pytest -q"}, "7 passed in 1s"))
-    text = told(memory, [first, later])
-    assert "2 failed" not in text
-    assert line(text, "Tests") == "`pytest -q`: 7 passed (at 2026-03-01 12:00 UTC)"
 
 
 def test_a_run_of_some_tests_does_not_replace_the_run_of_all(memory: TidalMemory) -> None:
@@ -260,12 +245,6 @@ def test_a_rule_that_another_one_replaced_is_not_told(memory: TidalMemory) -> No
     assert "berths in a table" in text
 
 
-def test_talk_without_work_has_no_lines_about_work(memory: TidalMemory) -> None:
-    text = told(memory, [turn(1, "My aunt Hedda lives in Tromsø since 2019.", "That is far north.")])
-    assert not re.search("^(Goal|Branch|Files|Tests|Open): ", text, re.MULTILINE)
-    assert "Hedda" in text
-
-
 def test_what_people_by_their_names_must_do_is_no_rule(memory: TidalMemory) -> None:
     said = Message("user", "You must never give up, it must be so hard.", "m1", "Ada")
     heard = Message("assistant", "I won't, I promise you that in 2024.", "m2", "Bo")
@@ -301,3 +280,14 @@ def test_a_secret_of_the_last_question_is_hidden(memory: TidalMemory) -> None:
     shown = "\n".join(message.text for message in compaction.messages)
     assert "Qu9-silentHeron-41" not in shown
     assert "once, then forget it" in shown
+
+
+def test_a_failed_edit_says_so_and_talk_has_no_lines_about_work(memory: TidalMemory) -> None:
+    failed = ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "Error: old_string not found")
+    text = told(memory, [turn(1, "Change it.", "It failed.", failed)])
+    assert "Edit of `a.py` failed: Error: old_string not found" in text
+    assert not line(text, "Files")
+    talk = turn(2, "My aunt Hedda lives in Tromsø since 2019.", "That is far north.")
+    text = told(memory.scoped("talk"), [talk])
+    assert not re.search("^(Goal|Branch|Files|Tests|Open): ", text, re.MULTILINE)
+    assert "Hedda" in text

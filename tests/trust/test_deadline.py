@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tidal_plugins import Exchange, Message, Note, QueryTimeout, Settings, TidalMemory
 
-Ask = Callable[[TidalMemory], object]
-
 SOON = Settings(storage={"query_deadline": 1e-6}, graph={"background": False})
 """A deadline that is over before SQLite looks at the clock for the first time."""
 
-TURNS = 2_000
+TURNS = 1_500
 """Turns of which any list takes SQLite more steps than it makes between two looks at the clock."""
 
 
@@ -41,17 +38,10 @@ def hasty(path: str) -> Any:
         yield memory
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda m: m.episodes.list(),
-        lambda m: m.episodes.list(tool="none"),
-        lambda m: m.episodes.list(limit=1, newest_first=True, tool="none"),
-    ],
-)
-def test_a_list_that_takes_too_long_is_interrupted(hasty: TidalMemory, ask: Ask) -> None:
-    with pytest.raises(QueryTimeout, match="query_deadline"):
-        ask(hasty)
+def test_a_list_that_takes_too_long_is_interrupted(hasty: TidalMemory) -> None:
+    for options in ({}, {"tool": "none"}, {"limit": 1, "newest_first": True, "tool": "none"}):
+        with pytest.raises(QueryTimeout, match="query_deadline"):
+            hasty.episodes.list(**options)  # type: ignore[arg-type]
     assert hasty.record("Good morning.").query == "Good morning.", "a write has no deadline"
 
 

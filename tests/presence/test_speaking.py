@@ -28,7 +28,7 @@ def test_what_is_due_tomorrow_is_brought_up_once_by_day(days):
     days.say("When does the parking permit of the van end?", "I will remind you on 20 March to renew the van's permit.")
     [promise] = days.pass_by(days=8)
     assert (promise.kind, promise.at.date()) == ("promise", MARCH[19].date())
-    assert promise.text.startswith("I said on 15 March: “I will remind you on 20 March")
+    assert promise.text.startswith("I said on Sunday: “I will remind you on 20 March")
 
 
 def test_a_plan_is_brought_up_the_day_before_in_the_words_in_which_it_was_said(days):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.sentences import sentences
 from tidal_plugins import (
     Affect,
     Embedder,
@@ -30,24 +31,10 @@ from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.probe import SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
 
-FELT = {
-    "I'm furious, you destroyed a week of my work!!!": "anger",
-    "I am scared and cannot sleep, I am afraid of losing him.": "fear",
-    "My dog died this morning and I'm heartbroken.": "sadness",
-    "This food is rotten and disgusting.": "disgust",
-    "THIS IS A DISASTER AND NOBODY IS HELPING ME!": "sadness",
-    "I got the job!!! I'm so happy!!!": "joy",
-    "I'm so excited for the wedding, it will be awesome!!!": "anticipation",
-    "We won!!! I can't believe it, this is the best day ever!!!": "joy",
-}
-CALM = [
-    "The meeting is on Tuesday at ten.",
-    "Could you rename the variable to user_count?",
-    "Our staging database runs on PostgreSQL 16.",
-    "She takes the 7:40 train to work.",
-    "WARNING: the disk is 90 % full.",
-    "Okay, then let's take the second option.",
-]
+SENTENCES = sentences(__file__)
+
+FELT = SENTENCES["felt"]
+CALM = SENTENCES["calm"]
 LIVELY = {"Where is my order": "WHERE IS MY ORDER", "That was good!": "That was good!!!", "I won.": "I won!"}
 
 

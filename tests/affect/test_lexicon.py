@@ -9,56 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
+from tests.sentences import sentences
 from tidal_plugins import Affect, EmotionEstimator, LexiconEmotion, TidalError
 from tidal_plugins.affect import lexicon
 from tidal_plugins.affect.lexicon import READ_CHARS
 
-UPSET = [
-    "I'm furious, this is the third time the deploy destroyed our data!!!",
-    "I hate this, everything I worked on is ruined.",
-    "THIS IS A DISASTER AND NOBODY IS HELPING ME!",
-    "My dog died this morning and I'm heartbroken.",
-    "I am scared and miserable, I cannot take this any longer.",
-    "This is disgusting, I feel betrayed and humiliated.",
-    "I'm terrified that they will fire me.",
-    "What a horrible, miserable week.",
-    "I'm so angry right now. You lied to me. I will never trust this stupid tool again.",
-    "I miss my mother terribly, the grief is killing me.",
-]
-ELATED = [
-    "We WON!!! I can't believe it, this is the best day of my life!!!",
-    "I got the job!!! I'm so happy!!!",
-    "She said yes! I love her so much, I'm the happiest man alive!",
-    "Amazing!!! It works perfectly, you are a genius!",
-    "I'm absolutely thrilled, this is wonderful!",
-    "Yay!!! Our baby is finally here, we are overjoyed!!!",
-    "Best news ever, I love it!!!",
-    "I'm so excited for the wedding, it will be awesome!!!",
-    "Hooray, we did it! I'm so proud of us!",
-    "What a beautiful, perfect, magical evening!",
-]
-CALM = [
-    "The meeting is on Tuesday at ten.",
-    "Could you rename the variable to user_count?",
-    "I moved to Lisbon in 2019 with two suitcases.",
-    "The build failed with an error in step three.",
-    "Our staging database runs on PostgreSQL 16.",
-    "Please add a column for the postal code.",
-    "She takes the 7:40 train to work.",
-    "There are three open problems in the queue: login, export and search.",
-    "The function has two missing arguments.",
-    "Set the timeout to thirty seconds and try again.",
-    "What was the name of the restaurant we talked about?",
-    "I usually have oatmeal for breakfast.",
-    "The report is due at the end of the month.",
-    "Use the REST API over HTTPS, not the CLI.",
-    "My sister works as a nurse in Leeds.",
-    "WARNING: the disk is 90 % full.",
-    "No, the second table lists prices per kilogram.",
-    "Okay, then let's take the second option.",
-    "Thanks, that works for me.",
-    "I'd like to know which version we use.",
-]
+SENTENCES = sentences(__file__)
+
+UPSET = SENTENCES["upset"]
+ELATED = SENTENCES["elated"]
+CALM = SENTENCES["calm"]
 DETAILS = "The job started at nine and wrote two files to the archive. Then it read the third one from the disk. "
 
 
@@ -81,13 +41,7 @@ def test_strong_feelings_are_intense_and_calm_texts_are_calm() -> None:
     assert estimate(DETAILS + complaint + DETAILS).valence < estimate(complaint).valence / 5  # one sentence of five
 
 
-EMPHASIS = (
-    ("That was a good idea.", "That was a good idea!"),
-    ("That was a good idea!", "That was a good idea!!!"),
-    ("That was a good idea.", "That was an extremely good idea."),
-    ("I want my good shoes back.", "I want my GOOD shoes back."),
-    ("Where is my order", "WHERE IS MY ORDER"),
-)
+EMPHASIS = SENTENCES["emphasis"]
 NEGATED = {"I like it.": 1, "I don't like it.": -1, "I don’t like it.": -1, "Not bad at all.": 1, "No problem.": 0}
 
 

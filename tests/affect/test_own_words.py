@@ -5,37 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.sentences import sentences
 from tidal_plugins import LexiconEmotion
 
-PASTED = [
-    "Translate into Danish: I hate this horrible, disgusting town and I am furious!",
-    'Translate: "You terrible idiots, I hate every one of you!"',
-    "Proofread this: My wonderful darling, I love you so much, the best and happiest day of my life!!!",
-    "She wrote: «I am furious, it is a horrible disgrace and I hate it!»",
-    "Make this mail friendlier:\n\nFrom: Olaf\nTo: Greta\nSubject: the hall\n\nI am furious. The hall is a disgrace.",
-    "What should I answer?\n\nOn Tue, 3 Mar 2026 Olaf wrote:\n> I am furious, the hall is a horrible disgrace.",
-    "What is this?\n\n2026-03-01 12:00:01 ERROR horrible terrible disaster\n2026-03-01 12:00:02 FATAL awful death",
-    'What is this?\n```\nraise Horrible("terrible awful disaster, hate!")\n```',
-    'Traceback (most recent call last):\n  File "hall.py", line 3, in <module>\nHallError: horrible awful disaster',
-    "Summarise this review:\n\nA horrible hotel, disgusting and rude. We hated every awful minute!",
-]
-REPEATED = [
-    "THIS IS THE SECOND TIME",
-    "This is the fourth time I have to tell you!",
-    "I already told you that!",
-    "How many times do I have to say it?",
-    "You keep ignoring what I write.",
-    "STILL BROKEN!!",
-    "Once again you forgot the units!",
-]
-CALM = [
-    "This is the second time we visit the lighthouse.",
-    "For the third time this year the pond froze.",
-    "I fed the hens again.",
-    "The pump stopped twice.",
-    "raise the limit to 0.9 then, I agreed it with Olaf",
-    'We read "The Old Man and the Sea" aloud.',
-]
+SENTENCES = sentences(__file__)
+
+PASTED = SENTENCES["pasted"]
+REPEATED = SENTENCES["repeated"]
+CALM = SENTENCES["calm"]
 
 
 BESIDE = [

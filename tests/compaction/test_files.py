@@ -353,6 +353,7 @@ def test_what_was_changed_or_the_request_or_the_failing_test_names_comes_first(r
         (asked, "src/valve.py"),
         (worked(*readings, change), "src/valve.py"),
         (worked(*readings, new), "src/new.py"),
+        (worked(new), "src/new.py"),
     ):
         file, *_ = restored(history, thread=f"{first} {len(history)} {history[-1].text}")
         assert file.path == first

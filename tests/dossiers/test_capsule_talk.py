@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from tests.sentences import sentences
 from tidal_plugins.testing import NOON
+
+SENTENCES = sentences(__file__)
 
 HOUR = timedelta(hours=1)
 
@@ -21,15 +24,7 @@ def test_nothing_stands_in_two_sections_even_where_lines_hold_several_statements
     assert sum("gate" in line for line in lines) == 1
 
 
-LOOKS_LIKE_AN_INTRODUCTION = (
-    "Same here, it has been a long winter for everyone at the mill.",
-    "Well here the news is that the oven died in the mill.",
-    "The sooner I start, the sooner the mill is ready.",
-    "It is near the street where I live, behind the old mill.",
-    "I'm a big fan of old mills and of windows.",
-    "I am the mayor and need help writing a speech about the old mill.",
-    "Batteries: lithium AA last nine nights in the old mill.",
-)
+LOOKS_LIKE_AN_INTRODUCTION = SENTENCES["looks_like_an_introduction"]
 
 
 def test_what_only_looks_like_an_introduction_is_no_identity(memory, capsules):

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from tests.embedding.models import BUNDLE, ID, PACKAGED, TEXTS, run
-from tidal_plugins import (
-    EmbedderMismatch,
-    EmbedderUnavailable,
-    OnnxEmbedder,
-    SentenceTransformerEmbedder,
-    TidalMemory,
-)
+from tidal_plugins import EmbedderMismatch, EmbedderUnavailable, OnnxEmbedder, SentenceTransformerEmbedder, TidalMemory
 from tidal_plugins.embedding import onnx as module
 from tidal_plugins.embedding import weights
 

@@ -6,16 +6,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import (
-    Compacted,
-    Erasure,
-    Forgotten,
-    InvalidInput,
-    MaintenanceRun,
-    Message,
-    Settings,
-    TidalMemory,
-)
+from tidal_plugins import Compacted, Erasure, Forgotten, InvalidInput, MaintenanceRun, Message, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 CALM = Settings(graph={"background": False})

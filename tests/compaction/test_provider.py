@@ -6,7 +6,10 @@ from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
+from tests.sentences import sentences
 from tidal_plugins.compaction.provider import cut_off, overflowed
+
+SENTENCES = sentences(__file__)
 
 
 class FinishReason(Enum):
@@ -55,31 +58,8 @@ def test_an_answer_that_was_cut_off_is_told_from_one_that_ended_by_itself() -> N
     assert [response for response in WHOLE if cut_off(response)] == []
 
 
-TOO_LONG = [
-    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
-    "{'error': {'code': 'context_length_exceeded'}}",
-    "Please reduce the length of the messages or completion.",
-    "Your input exceeds the context window of this model.",
-    "Input tokens exceed the configured limit of 272000 tokens.",
-    "prompt is too long: 210000 tokens > 200000 maximum",
-    "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000",
-    "Error code: 413 - {'type': 'request_too_large'}",
-    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-    "Input is too long for requested model.",
-    "the input length exceeds the context length",
-    "the request exceeds the available context size, try increasing it",
-    "Requested tokens (4100) exceed context window of 4096",
-    "The prompt (total length 5000) is longer than the maximum model length of 4096",
-    "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
-]
-OTHERS = [
-    "",
-    "Rate limit reached for gpt-4o: limit 30000 tokens per minute, requested 31000.",
-    "max_tokens must be at least 1",
-    "no such model",
-    "The file is too long to be read",
-    "connection reset",
-]
+TOO_LONG = SENTENCES["too_long"]
+OTHERS = SENTENCES["others"]
 
 
 def test_a_request_that_was_too_long_is_told_from_other_errors() -> None:

@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.sentences import sentences
 from tidal_plugins import CompactionError, Message, Source, Statement, Summariser, ToolCall
 from tidal_plugins.protocols import Purpose
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.quotes import quotes
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.summary import Condensed, condense
+
+SENTENCES = sentences(__file__)
 
 COUNTER = ApproximateCounter()
 
@@ -251,24 +254,7 @@ def test_a_synthesis_tells_outcome_changes_failures_and_tools() -> None:
     assert "worked later" not in stayed
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "result", "kind"),
-    [
-        ("Write", {"path": "a.py", "content": "x"}, "ok", "changed"),
-        ("book_flight", {"to": "OSL"}, '{"id": 1}', "changed"),
-        ("Bash", {"command": "rm -r build"}, "", "changed"),
-        ("Bash", {"command": "ls build"}, "a\nb", "looked"),
-        ("Bash", {"command": "pytest -q"}, "3 passed", "ran"),
-        ("Bash", {"command": "pytest -q"}, "2 failed, 3 passed", "failed"),
-        ("Bash", {"command": "make"}, "all done, no errors", "ran"),
-        ("Bash", {"command": "make"}, "0 errors", "ran"),
-        ("Edit", {"path": "a.py"}, "The edit has a syntax error", "failed"),
-        ("Read", {"path": "errors.py"}, "class ReadError(Exception): ...", "looked"),
-        ("Read", {"path": "none.py"}, "Error: no such file", "failed"),
-        ("getUserDetails", {"id": 4}, "{}", "looked"),
-        ("frobnicate", {}, "fine", "ran"),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "result", "kind"), SENTENCES["tools are told apart by what they do"])
 def test_tools_are_told_apart_by_what_they_do(name: str, arguments: dict[str, Any], result: str, kind: str) -> None:
     found = quotes(said("e1", "", "", ToolCall(name, arguments, result=result)).messages)
     assert [quote.kind for quote in found if quote.tools] == [kind]

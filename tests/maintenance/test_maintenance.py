@@ -123,7 +123,6 @@ def test_the_work_itself_may_stop_it(maintain: Any) -> None:
     assert rounds.count == 1
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
 def test_a_child_process_has_none_until_it_starts_one(maintain: Any) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.sentences import sentences
 from tidal_plugins import (
     Affect,
     Embedder,
@@ -30,28 +31,14 @@ from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.probe import SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
 
-UPSET = {
-    "I'm furious, you destroyed a week of my work!!!": "anger",
-    "I am scared and cannot sleep, I am afraid of losing him.": "fear",
-    "My dog died this morning and I'm heartbroken.": "sadness",
-    "This food is rotten and disgusting.": "disgust",
-    "THIS IS A DISASTER AND NOBODY IS HELPING ME!": "sadness",
-}
-ELATED = {
-    "I got the job!!! I'm so happy!!!": "joy",
-    "I'm so excited for the wedding, it will be awesome!!!": "anticipation",
-    "We won!!! I can't believe it, this is the best day ever!!!": "joy",
-}
-CALM = [
-    "The meeting is on Tuesday at ten.",
-    "Could you rename the variable to user_count?",
-    "Our staging database runs on PostgreSQL 16.",
-    "She takes the 7:40 train to work.",
-    "WARNING: the disk is 90 % full.",
-    "Okay, then let's take the second option.",
-]
+SENTENCES = sentences(__file__)
+
+FELT = SENTENCES["felt"]
+CALM = SENTENCES["calm"]
+LIVELY = {"Where is my order": "WHERE IS MY ORDER", "That was good!": "That was good!!!", "I won.": "I won!"}
 
 
+HATED = "I hate this, everything is ruined."
 PRINTER = "The printer stands on the second floor, beside the window. " * 8
 
 
@@ -87,41 +74,18 @@ def about(embedder: Embedder) -> dict[str, Any]:
     return {"embedder": fingerprint(embedder), "labels": list(LABELS), "primary": list(PRIMARY)}
 
 
-def test_it_is_an_emotion_estimator(emotion: EmbeddingEmotion, minilm: Embedder) -> None:
-    assert isinstance(emotion, EmotionEstimator)
-    assert isinstance(DefaultEmotion(lambda: minilm), EmotionEstimator)
-
-
-@pytest.mark.parametrize(("text", "name"), UPSET.items())
-def test_upset_texts_are_unpleasant_and_intense_and_named(emotion: EmbeddingEmotion, text: str, name: str) -> None:
-    [affect] = emotion.estimate([text])
-    assert affect.valence < 0
-    assert affect.intensity > 0.5
-    assert max(affect.emotions, key=affect.emotions.get) == name
-
-
-@pytest.mark.parametrize(("text", "name"), ELATED.items())
-def test_elated_texts_are_pleasant_and_intense_and_named(emotion: EmbeddingEmotion, text: str, name: str) -> None:
-    [affect] = emotion.estimate([text])
-    assert affect.valence > 0
-    assert affect.intensity > 0.5
-    assert name in sorted(affect.emotions, key=affect.emotions.get)[-2:]
-
-
-@pytest.mark.parametrize("text", CALM)
-def test_calm_texts_stay_calm_and_do_not_all_feel_alike(emotion: EmbeddingEmotion, text: str) -> None:
-    [affect] = emotion.estimate([text])
-    assert affect.intensity < 0.3
-    assert max(affect.emotions.values(), default=0) < 0.3
-
-
-@pytest.mark.parametrize(
-    ("calmer", "livelier"),
-    [("Where is my order", "WHERE IS MY ORDER"), ("That was good!", "That was good!!!"), ("I won.", "I won!")],
-)
-def test_emphasis_raises_arousal(emotion: EmbeddingEmotion, calmer: str, livelier: str) -> None:
-    before, after = emotion.estimate([calmer, livelier])
-    assert after.arousal > before.arousal
+def test_what_people_feel_is_named_and_intense_and_calm_texts_are_calm(emotion: EmbeddingEmotion) -> None:
+    for (text, name), affect in zip(FELT.items(), emotion.estimate(list(FELT)), strict=True):
+        assert affect.emotions
+        assert (affect.valence > 0) == (name in ("joy", "anticipation")), text
+        assert affect.intensity > 0.5, text
+        assert name in sorted(affect.emotions, key=affect.emotions.get)[-1 if affect.valence < 0 else -2 :], text
+    for text, affect in zip(CALM, emotion.estimate(CALM), strict=True):
+        assert affect.intensity < 0.3, text
+        assert max((affect.emotions or {}).values(), default=0) < 0.3, text
+    for text, lively in LIVELY.items():
+        before, after = emotion.estimate([text, lively])
+        assert after.arousal > before.arousal, text
 
 
 def test_words_and_vector_speak_together(tmp_path: Path) -> None:
@@ -144,7 +108,7 @@ def test_words_and_vector_speak_together(tmp_path: Path) -> None:
 
 def test_vectors_that_the_caller_has_are_not_made_again(minilm: Embedder) -> None:
     embedder = Nameless(minilm)
-    emotion, texts = EmbeddingEmotion(embedder), list(UPSET)
+    emotion, texts = EmbeddingEmotion(embedder), list(FELT)
     assert embedder.embedded == 1, "the probe text"
     found = emotion.estimate(texts, minilm.embed(texts))
     assert embedder.embedded == 1
@@ -197,18 +161,13 @@ def test_every_label_has_a_place_and_parts_that_sum_to_one() -> None:
 # which embedder they are for
 
 
-def test_weights_are_refused_for_another_embedder(minilm: Embedder) -> None:
-    for other in (HashingEmbedder(), HashingEmbedder(384), Nameless(HashingEmbedder(384))):
+def test_weights_are_for_one_embedder_known_by_its_id_and_dimensions_or_by_its_vectors(minilm: Embedder) -> None:
+    named = type("Named", (), {"id": minilm.id, "dimensions": 256, "embed": HashingEmbedder(256).embed})()
+    for other in (HashingEmbedder(), HashingEmbedder(384), Nameless(HashingEmbedder(384)), named):
         with pytest.raises(EmbedderMismatch, match="LexiconEmotion"):
             EmbeddingEmotion(other)
-
-
-def test_weights_are_refused_where_the_id_is_right_and_the_dimensions_are_not(minilm: Embedder) -> None:
-    truncated = HashingEmbedder(256)
-    named = type("Named", (), {"id": minilm.id, "dimensions": 256, "embed": truncated.embed})()
-    with pytest.raises(EmbedderMismatch):
-        EmbeddingEmotion(named)
-    assert DefaultEmotion(lambda: named).estimate(["I hate it!"]) == LexiconEmotion().estimate(["I hate it!"])
+        assert DefaultEmotion(lambda other=other: other).estimate([HATED]) == LexiconEmotion().estimate([HATED])
+    assert EmbeddingEmotion(Nameless(minilm)).estimate([HATED])[0].valence < 0
 
 
 def test_a_memory_refuses_a_reader_of_other_vectors_than_its_own(
@@ -221,22 +180,13 @@ def test_a_memory_refuses_a_reader_of_other_vectors_than_its_own(
     open_memory("same.db", embedder=minilm, emotion=emotion)
 
 
-def test_an_embedder_without_an_id_is_known_by_its_vectors(minilm: Embedder) -> None:
-    assert EmbeddingEmotion(Nameless(minilm)).estimate(["I hate it"])[0].valence < 0
-
-
-def test_by_default_the_lexicon_takes_over_for_another_embedder(minilm: Embedder) -> None:
-    text = "I hate this, everything is ruined."
-    assert DefaultEmotion(lambda: HashingEmbedder()).estimate([text]) == LexiconEmotion().estimate([text])
-    assert DefaultEmotion(lambda: minilm).estimate([text]) == EmbeddingEmotion(minilm).estimate([text])
-
-
 def test_the_default_asks_nothing_of_the_embedder_before_the_first_text(minilm: Embedder) -> None:
     embedder = Nameless(minilm)
     emotion = DefaultEmotion(lambda: embedder)
+    assert isinstance(emotion, EmotionEstimator)
     assert embedder.embedded == 0
-    emotion.estimate(["Hello"], minilm.embed(["Hello"]))
-    emotion.estimate(["Hello"], minilm.embed(["Hello"]))
+    for _ in range(2):
+        assert emotion.estimate([HATED], minilm.embed([HATED])) == EmbeddingEmotion(minilm).estimate([HATED])
     assert embedder.embedded == 1, "the probe text, once"
 
 
@@ -288,36 +238,34 @@ def test_numbers_that_stand_for_something_else_are_refused(tmp_path: Path, wrong
         EmbeddingEmotion(HashingEmbedder(8), tmp_path / "bad.npz")
 
 
-def test_a_damaged_file_is_refused_as_one_whatever_the_damage(tmp_path: Path) -> None:
-    whole, chance = SHIPPED.read_bytes(), random.Random(9)
+def test_a_damaged_file_is_refused_as_one_whatever_the_damage_and_what_holds_no_weights_is_never_run(
+    tmp_path: Path,
+) -> None:
+    whole, chance, path = SHIPPED.read_bytes(), random.Random(9), tmp_path / "bad.npz"
     ends = [*range(300), *range(len(whole) - 400, len(whole))]  # headers and directory: elsewhere a checksum tells
     refused = 0
-    for number in range(200):
+    for _ in range(60):
         damaged = bytearray(whole)
         for place in chance.sample(ends, 3):
             damaged[place] ^= chance.randrange(1, 256)
-        path = tmp_path / f"{number}.npz"
         path.write_bytes(damaged)
         try:
             load(path)
         except InvalidInput:
             refused += 1
-    assert refused > 150, "any other error would have ended this; a few bytes say nothing"
-
-
-@pytest.mark.parametrize("content", ["nothing", "text", "pickle", "number", "other"])
-def test_what_holds_no_weights_is_refused_and_never_run(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "bad.npz"
-    if content == "text":
-        path.write_text("joy")
-    if content == "pickle":
-        np.savez(path, weight=np.array([{}], dtype=object), bias=np.zeros(1), rest=np.zeros(1), about=json.dumps({}))
-    if content == "number":
-        np.savez(path, weight=np.zeros((1, 1)), bias=np.zeros(1), rest=np.zeros(1), about=np.array(7))
-    if content == "other":
-        np.savez(path, something=np.zeros(3))
-    with pytest.raises(InvalidInput, match="make fit-emotion"):
-        EmbeddingEmotion(HashingEmbedder(), path)
+    assert refused > 45, "any other error would have ended this; a few bytes say nothing"
+    parts = {"bias": np.zeros(1), "rest": np.zeros(1)}
+    odd = {"weight": np.array([{}], dtype=object), "about": json.dumps({})}, {"weight": np.zeros((1, 1)), "about": 7}
+    for other in ({"something": np.zeros(3)}, *({**parts, **each} for each in odd)):
+        np.savez(path, **{name: np.array(value) for name, value in other.items()})
+        with pytest.raises(InvalidInput, match="make fit-emotion"):
+            EmbeddingEmotion(HashingEmbedder(), path)
+    for content in (None, "joy"):
+        path.unlink(missing_ok=True)
+        if content:
+            path.write_text(content)
+        with pytest.raises(InvalidInput, match="make fit-emotion"):
+            EmbeddingEmotion(HashingEmbedder(), path)
 
 
 # through a memory
@@ -362,13 +310,6 @@ def test_emotions_go_through_storage_state_and_recall(open_memory: Any, clock: A
     assert recall.explain().startswith("felt: anger .70 (valence -0.80, arousal 0.90)\n1. ")
 
 
-def test_an_outburst_colours_its_own_recall(open_memory: Any, minilm: Embedder) -> None:
-    memory = open_memory(embedder=minilm)
-    memory.record("The printer printed my thesis overnight.", "Noted.")
-    whisper = memory.whisper("I am furious about the printer and my thesis!!!")
-    assert whisper.recall.affect.emotions["anger"] > 0.5
-
-
 def test_a_long_text_feels_as_its_passages_do_on_average(open_memory: Any, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     calm = "The job started at nine and wrote two files to the archive. " * 40
@@ -377,3 +318,10 @@ def test_a_long_text_feels_as_its_passages_do_on_average(open_memory: Any, minil
         for text in (calm + "I am furious that it destroyed everything! " * 40, calm)
     )
     assert mixed.get("anger", 0) > plain.get("anger", 0)
+
+
+def test_an_outburst_colours_its_own_recall(open_memory: Any, minilm: Embedder) -> None:
+    memory = open_memory(embedder=minilm)
+    memory.record("The printer printed my thesis overnight.", "Noted.")
+    whisper = memory.whisper("I am furious about the printer and my thesis!!!")
+    assert whisper.recall.affect.emotions["anger"] > 0.5

@@ -5,60 +5,20 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
+from tests.sentences import sentences
 from tidal_plugins import Affect, EmotionEstimator, LexiconEmotion, TidalError
 from tidal_plugins.affect import lexicon
 from tidal_plugins.affect.lexicon import READ_CHARS
 
-UPSET = [
-    "I'm furious, this is the third time the deploy destroyed our data!!!",
-    "I hate this, everything I worked on is ruined.",
-    "THIS IS A DISASTER AND NOBODY IS HELPING ME!",
-    "My dog died this morning and I'm heartbroken.",
-    "I am scared and miserable, I cannot take this any longer.",
-    "This is disgusting, I feel betrayed and humiliated.",
-    "I'm terrified that they will fire me.",
-    "What a horrible, miserable week.",
-    "I'm so angry right now. You lied to me. I will never trust this stupid tool again.",
-    "I miss my mother terribly, the grief is killing me.",
-]
-ELATED = [
-    "We WON!!! I can't believe it, this is the best day of my life!!!",
-    "I got the job!!! I'm so happy!!!",
-    "She said yes! I love her so much, I'm the happiest man alive!",
-    "Amazing!!! It works perfectly, you are a genius!",
-    "I'm absolutely thrilled, this is wonderful!",
-    "Yay!!! Our baby is finally here, we are overjoyed!!!",
-    "Best news ever, I love it!!!",
-    "I'm so excited for the wedding, it will be awesome!!!",
-    "Hooray, we did it! I'm so proud of us!",
-    "What a beautiful, perfect, magical evening!",
-]
-CALM = [
-    "The meeting is on Tuesday at ten.",
-    "Could you rename the variable to user_count?",
-    "I moved to Lisbon in 2019 with two suitcases.",
-    "The build failed with an error in step three.",
-    "Our staging database runs on PostgreSQL 16.",
-    "Please add a column for the postal code.",
-    "She takes the 7:40 train to work.",
-    "There are three open problems in the queue: login, export and search.",
-    "The function has two missing arguments.",
-    "Set the timeout to thirty seconds and try again.",
-    "What was the name of the restaurant we talked about?",
-    "I usually have oatmeal for breakfast.",
-    "The report is due at the end of the month.",
-    "Use the REST API over HTTPS, not the CLI.",
-    "My sister works as a nurse in Leeds.",
-    "WARNING: the disk is 90 % full.",
-    "No, the second table lists prices per kilogram.",
-    "Okay, then let's take the second option.",
-    "Thanks, that works for me.",
-    "I'd like to know which version we use.",
-]
+SENTENCES = sentences(__file__)
+
+UPSET = SENTENCES["upset"]
+ELATED = SENTENCES["elated"]
+CALM = SENTENCES["calm"]
 DETAILS = "The job started at nine and wrote two files to the archive. Then it read the third one from the disk. "
 
 
@@ -66,70 +26,29 @@ def estimate(text: str) -> Affect:
     return LexiconEmotion().estimate([text])[0]
 
 
-def test_it_is_an_emotion_estimator() -> None:
-    assert isinstance(LexiconEmotion(), EmotionEstimator)
-
-
-@pytest.mark.parametrize("text", UPSET)
-def test_upset_texts_are_unpleasant_and_intense(text: str) -> None:
-    affect = estimate(text)
-    assert affect.valence < 0
-    assert affect.intensity > 0.5
-
-
-@pytest.mark.parametrize("text", ELATED)
-def test_elated_texts_are_pleasant_and_intense(text: str) -> None:
-    affect = estimate(text)
-    assert affect.valence > 0
-    assert affect.intensity > 0.5
-
-
-@pytest.mark.parametrize("text", CALM)
-def test_calm_texts_are_calm(text: str) -> None:
-    assert estimate(text).intensity < 0.3
-
-
-@pytest.mark.parametrize(
-    ("calmer", "livelier"),
-    [
-        ("That was a good idea.", "That was a good idea!"),
-        ("That was a good idea!", "That was a good idea!!!"),
-        ("That was a good idea.", "That was an extremely good idea."),
-        ("I want my good shoes back.", "I want my GOOD shoes back."),
-        ("Where is my order", "WHERE IS MY ORDER"),
-    ],
-)
-def test_emphasis_raises_arousal(calmer: str, livelier: str) -> None:
-    assert estimate(livelier).arousal > estimate(calmer).arousal
-
-
-@pytest.mark.parametrize(
-    ("text", "sign"),
-    [("I like it.", 1), ("I don't like it.", -1), ("I don’t like it.", -1), ("Not bad at all.", 1), ("No problem.", 0)],
-)
-def test_negation_turns_the_sign(text: str, sign: int) -> None:
-    valence = estimate(text).valence
-    assert (valence > 0) - (valence < 0) == sign
-
-
-def test_a_thank_you_is_pleasant_without_being_intense() -> None:
-    affect = estimate("Thank you, that helps.")
-    assert 0 < affect.intensity < 0.5
-
-
-def test_the_same_complaint_weighs_more_than_the_same_praise() -> None:
+def test_strong_feelings_are_intense_and_calm_texts_are_calm() -> None:
+    for texts, sign in ((UPSET, -1), (ELATED, 1)):
+        for text in texts:
+            affect = estimate(text)
+            assert affect.valence * sign > 0, text
+            assert affect.intensity > 0.5, text
+    assert [text for text in CALM if estimate(text).intensity >= 0.3] == []
+    assert 0 < estimate("Thank you, that helps.").intensity < 0.5
     assert abs(estimate("It was a bad trip.").valence) > estimate("It was a good trip.").valence
-
-
-def test_length_alone_makes_no_text_intense() -> None:
     sentence = "That is a good plan and I like the idea. "
-    assert estimate(sentence * 40).intensity == pytest.approx(estimate(sentence).intensity)
-
-
-def test_details_around_a_complaint_leave_it_noticeable() -> None:
+    assert estimate(sentence * 40).intensity == pytest.approx(estimate(sentence).intensity), "length alone is nothing"
     complaint = "I am furious, you destroyed my horrible week's work. "
-    alone = estimate(complaint).valence
-    assert estimate(DETAILS + complaint + DETAILS).valence < alone / 5  # one sentence of five
+    assert estimate(DETAILS + complaint + DETAILS).valence < estimate(complaint).valence / 5  # one sentence of five
+
+
+EMPHASIS = SENTENCES["emphasis"]
+NEGATED = {"I like it.": 1, "I don't like it.": -1, "I don’t like it.": -1, "Not bad at all.": 1, "No problem.": 0}
+
+
+def test_emphasis_raises_arousal_and_negation_turns_the_sign() -> None:
+    assert [calmer for calmer, livelier in EMPHASIS if estimate(livelier).arousal <= estimate(calmer).arousal] == []
+    found = {text: estimate(text).valence for text in NEGATED}
+    assert {text: (valence > 0) - (valence < 0) for text, valence in found.items()} == NEGATED
 
 
 def test_a_long_text_is_read_at_its_beginning_and_its_end() -> None:
@@ -139,19 +58,19 @@ def test_a_long_text_is_read_at_its_beginning_and_its_end() -> None:
     assert estimate(filler + "I hate this. " + filler) == Affect()
 
 
-@pytest.mark.parametrize("text", ["", " \n\t ", "…", "12 345", "\0", "\ud800", "日本語のテキスト。"])
-def test_texts_without_english_words_are_neutral(text: str) -> None:
-    assert estimate(text) == Affect()
+def test_texts_without_english_words_are_neutral() -> None:
+    for text in ("", " \n\t ", "…", "12 345", "\0", "\ud800", "日本語のテキスト。"):
+        assert estimate(text) == Affect()
 
 
 def test_one_affect_for_each_text_in_order() -> None:
+    assert isinstance(LexiconEmotion(), EmotionEstimator)
     first, second, third = LexiconEmotion().estimate([UPSET[0], "", ELATED[0]])
     assert first.valence < 0 < third.valence
     assert second == Affect()
     assert LexiconEmotion().estimate([]) == []
 
 
-@settings(max_examples=50)
 @given(st.text(max_size=300) | st.lists(st.sampled_from([*UPSET, *ELATED, *CALM, "!!!", "\n", "😁"])).map(" ".join))
 def test_every_text_stays_within_the_ranges(text: str) -> None:
     affect = estimate(text)
@@ -162,7 +81,7 @@ def test_every_text_stays_within_the_ranges(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["not good ", "hate.\n", "!", "a", "😁", "😁 ", "but "])
 def test_time_is_bounded_whatever_the_text(unit: str) -> None:
-    assert grows_linearly(estimate, lambda chars: unit * (chars // len(unit)), 1_000_000)
+    assert grows_linearly(estimate, lambda chars: unit * (chars // len(unit)), 200_000)
 
 
 def test_threads_may_share_one_estimator() -> None:
@@ -180,6 +99,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         LexiconEmotion().estimate(["Hello"])
 
 
+@pytest.mark.slow
 def test_the_library_is_imported_at_first_use_and_warns_of_nothing() -> None:
     code = (
         "import sys; from tidal_plugins.affect.lexicon import LexiconEmotion; estimator = LexiconEmotion(); "

@@ -38,12 +38,6 @@ def memory(open_memory: OpenMemory) -> TidalMemory:
     return open_memory(emotion=Reads())
 
 
-@pytest.fixture
-def tidal(open_memory: OpenMemory) -> TidalMemory:
-    """A memory with the rule of the source."""
-    return open_memory(emotion=Reads(), settings=Settings(affect={"rule": "tidal"}))
-
-
 def advance(
     memory: TidalMemory, user: Affect, agent: Affect, lengths: tuple[int, int], at: datetime | None = None
 ) -> Affect:
@@ -62,19 +56,11 @@ def close(affect: Affect, valence: float, arousal: float) -> bool:
     return (affect.valence, affect.arousal) == pytest.approx((valence, arousal), abs=1e-4)
 
 
-def test_a_new_memory_is_at_rest(memory: TidalMemory) -> None:
-    assert memory.affect.state() == Affect()
-
-
 def test_the_user_moves_the_state_and_the_answer_by_a_tenth_of_that(memory: TidalMemory) -> None:
     # .5·−.8 = −.4 and .5·.6 = .3; then −.4 + .05·(.8 + .4) = −.34 and .3 + .05·(.4 − .3) = .305.
     assert close(advance(memory, UPSET, GLAD, LONG), -0.34, 0.305)
     # −.34 + .5·(−.8 + .34) = −.57 and .305 + .5·(.6 − .305) = .4525; −.57 + .05·1.37 = −.5015, .4525 − .05·.0525.
     assert close(advance(memory, UPSET, GLAD, (100, 20)), -0.5015, 0.449875), "the length of the answer matters not"
-
-
-def test_without_an_answer_the_user_alone_moves_it(memory: TidalMemory) -> None:
-    assert close(advance(memory, UPSET, Affect(), (100, 0)), -0.4, 0.3)
 
 
 def test_ten_furious_turns_with_long_and_polite_answers_are_a_bad_mood(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -97,14 +83,20 @@ def test_of_a_long_turn_its_ends_are_read(memory: TidalMemory) -> None:
     assert close(memory.affect.state(), -0.4, 0.0)
 
 
-def test_tidal_weighs_an_exchange_by_its_lengths(tidal: TidalMemory) -> None:
-    # Event: (−.8·100 + .8·400)/500 = .48 and (.6·100 + .4·400)/500 = .44; gain .5 for an answer of full length.
-    assert close(advance(tidal, UPSET, GLAD, LONG), 0.24, 0.22)
-
-
-def test_tidal_moves_little_for_a_short_answer(tidal: TidalMemory) -> None:
-    # Event: (−.8·100 + .8·20)/120 = −.533 and (.6·100 + .4·20)/120 = .567; gain .5 · .1.
-    assert close(advance(tidal, UPSET, GLAD, (100, 20)), -0.0267, 0.0283)
+@pytest.mark.parametrize(
+    ("lengths", "valence", "arousal"),
+    [
+        # Event: (−.8·100 + .8·400)/500 = .48 and (.6·100 + .4·400)/500 = .44; gain .5 for an answer of full length.
+        (LONG, 0.24, 0.22),
+        # Event: (−.8·100 + .8·20)/120 = −.533 and (.6·100 + .4·20)/120 = .567; gain .5 · .1.
+        ((100, 20), -0.0267, 0.0283),
+    ],
+)
+def test_tidal_weighs_an_exchange_by_its_lengths(
+    open_memory: OpenMemory, lengths: tuple[int, int], valence: float, arousal: float
+) -> None:
+    memory = open_memory(emotion=Reads(), settings=Settings(affect={"rule": "tidal"}))
+    assert close(advance(memory, UPSET, GLAD, lengths), valence, arousal)
 
 
 def test_it_relaxes_by_half_in_six_hours(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -131,13 +123,10 @@ def test_it_stays_in_range_and_comes_near_what_goes_on(memory: TidalMemory, cloc
 
 
 def test_an_old_conversation_imported_late_leaves_the_live_state_alone(memory: TidalMemory) -> None:
-    live = advance(memory, UPSET, UPSET, LONG)
+    assert memory.affect.state() == Affect()
+    live = advance(memory, UPSET, Affect(), (100, 0), NOON - timedelta(seconds=1))
+    assert (live.valence, live.arousal) == pytest.approx((-0.4, 0.3), abs=1e-3), "without an answer"
     assert advance(memory, GLAD, GLAD, LONG, NOON - timedelta(days=400)) == live
-
-
-def test_the_first_exchange_moves_the_state_when_its_time_is_given(memory: TidalMemory, clock: FrozenClock) -> None:
-    memory.record("-0.8/0.6…", None, occurred_at=clock() - timedelta(seconds=1))
-    assert memory.affect.state().valence < -0.3
 
 
 def test_a_clock_that_was_ahead_does_not_freeze_the_mood(memory: TidalMemory, clock: FrozenClock) -> None:

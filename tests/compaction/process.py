@@ -38,11 +38,6 @@ def compact(path: str, turns: int, meeting: str | None = None) -> dict[str, Any]
         return {"id": compaction.id, "stage": compaction.stage, "view": [repr(piece) for piece in compaction.view]}
 
 
-def record(path: str, text: str) -> str:
-    with open_memory(path) as memory:
-        return memory.record(text, "noted", thread="other").id
-
-
 def killed(path: str, times: int) -> dict[str, int]:
     """Compact a growing history in a forked process, kill the process, check what it left; repeat ``times`` times.
 

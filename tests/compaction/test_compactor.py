@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -83,23 +82,20 @@ def tell(sources: Sequence[Source], previous: Sequence[Statement]) -> list[State
 # when
 
 
-@pytest.mark.parametrize(
-    ("share", "stage"), [(0.60, "none"), (0.68, "none"), (0.73, "prepare"), (0.83, "prepare"), (0.88, "compact"),
-                         (0.93, "compact"), (0.97, "hard"), (1.5, "hard"), (6.0, "hard")]
-)  # fmt: skip
-def test_the_share_of_the_tokens_decides_the_stage(check: Any, share: float, stage: str) -> None:
-    history = [*chat(0, 40), NOW]
-    compaction = check(history, max_tokens=limit(history, share))
-    assert compaction.stage == stage
-    assert compaction.rebuilt == (stage in ("compact", "hard"))
+STAGES = {0.60: "none", 0.68: "none", 0.73: "prepare", 0.83: "prepare", 0.88: "compact", 0.93: "compact", 0.97: "hard",
+          1.5: "hard", 6.0: "hard"}  # fmt: skip
 
 
-@pytest.mark.parametrize(("share", "stage"), [(0.60, "none"), (0.75, "prepare"), (0.90, "compact"), (0.97, "hard")])
-def test_the_share_of_the_bytes_decides_as_well(check: Any, share: float, stage: str) -> None:
-    history = [replace(message, text="漢字" + message.text) for message in chat(0, 40)] + [NOW]
-    compaction = check(history, max_tokens=AMPLE, max_bytes=int(payload(history).bytes / share))
-    assert compaction.stage == stage
-    assert compaction.rebuilt == (stage in ("compact", "hard"))
+@pytest.mark.parametrize("of", ["tokens", "bytes"])
+def test_the_share_of_the_limit_decides_the_stage(check: Any, of: str) -> None:
+    history = [replace(message, text=("漢字" if of == "bytes" else "") + message.text) for message in chat(0, 20)]
+    history.append(NOW)
+    for share, stage in STAGES.items():
+        most = int(getattr(payload(history), of) / share)
+        limits = {"max_tokens": most} if of == "tokens" else {"max_tokens": AMPLE, "max_bytes": most}
+        compaction = check(history, thread=str(share), **limits)
+        assert compaction.stage == stage
+        assert compaction.rebuilt == (stage in ("compact", "hard"))
 
 
 @pytest.mark.parametrize("of", ["tokens", "bytes"])
@@ -120,29 +116,14 @@ def test_the_whisper_counts(check: Any) -> None:
     assert check(history, max_tokens=int(bare.tokens / 0.75)).stage in ("compact", "hard")
 
 
-def test_images_count_by_the_bytes_that_the_caller_knows(check: Any) -> None:
-    photo = [Message("user", "[image]", "photo"), Message("assistant", "A cat.", "cat")]
-    history = [*chat(0, 8), *photo, *chat(8, 10), NOW]
-    sizes = [size_of(message) for message in history]
-    sizes[16] = Size(90, 1_000_000)
-    compaction = check(history, sizes=sizes, max_tokens=AMPLE, max_bytes=900_000)
-    assert compaction.rebuilt
-    assert 16 in [loss.position for loss in compaction.ledger]
-
-
-def test_shares_are_settings(open_memory: Any) -> None:
-    settings = Tuning(compaction={"prepare": 0.1, "compact": 0.2, "hard": 0.3, "target": 0.15})
-    memory = open_memory(settings=settings)
+def test_shares_and_limits_are_settings(open_memory: Any) -> None:
     history = [*chat(0, 20), NOW]
-    compactor = memory.compactor(max_tokens=limit(history, 0.25))
-    assert compactor.compact(history, thread="s").stage == "compact"
-
-
-def test_limits_come_from_the_settings_where_none_is_given(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(compaction={"max_tokens": 1_500}))
-    compaction = memory.compactor().compact([*chat(0, 40), NOW], thread="s")
-    assert compaction.rebuilt
-    assert compaction.limit == Size(1_500, Settings().compaction.max_bytes)
+    settings = Tuning(
+        compaction={"prepare": 0.1, "compact": 0.2, "hard": 0.3, "target": 0.15, "max_tokens": limit(history, 0.25)}
+    )
+    compaction = open_memory(settings=settings).compactor().compact(history, thread="s")
+    assert compaction.stage == "compact"
+    assert compaction.limit == Size(limit(history, 0.25), Settings().compaction.max_bytes)
 
 
 @pytest.mark.parametrize("force", ["compact", "hard"])
@@ -167,28 +148,23 @@ def test_another_counter_counts(memory: TidalMemory) -> None:
     assert sum(len(message.text) for message in compaction.messages) <= compaction.after.tokens <= tokens
 
 
-@pytest.mark.parametrize("options", [{"max_tokens": 0}, {"max_tokens": -5}, {"max_bytes": 0}])
-def test_limits_that_nothing_fits_are_refused(memory: TidalMemory, options: Any) -> None:
-    with pytest.raises(InvalidInput, match="max_"):
-        memory.compactor(**options).compact([NOW], thread="s")
+EXCHANGES: Any = [NOW, Exchange((NOW,))]
+REFUSED: list[tuple[dict[str, Any], Any, dict[str, Any], str]] = [
+    *((limits, [NOW], {}, "max_") for limits in ({"max_tokens": 0}, {"max_tokens": -5}, {"max_bytes": 0})),
+    *(({}, history, {}, r"Message|Exchange|history")
+      for history in (["hello"], EXCHANGES, [{"role": "user", "content": "x"}], "hello", None)),
+    ({}, [NOW, NOW], {"sizes": [Size(1, 1)]}, "size"),
+    ({}, [NOW], {"force": "soft"}, "force"),
+    ({}, [NOW, NOW], {"carried": "x"}, "Exchanges"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "history", [["hello"], [NOW, Exchange((NOW,))], [{"role": "user", "content": "x"}], "hello", None]
-)
-def test_what_is_no_history_is_refused(memory: TidalMemory, history: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"Message|Exchange|history"):
-        memory.compactor(max_tokens=1_000).compact(history, thread="s")
-
-
-def test_sizes_must_be_one_per_message(memory: TidalMemory) -> None:
-    with pytest.raises(InvalidInput, match="size"):
-        memory.compactor(max_tokens=1_000).compact([NOW, NOW], thread="s", sizes=[Size(1, 1)])
-
-
-def test_an_unknown_force_is_refused(memory: TidalMemory) -> None:
-    with pytest.raises(InvalidInput, match="force"):
-        memory.compactor(max_tokens=1_000).compact([NOW], thread="s", force="soft")  # type: ignore[arg-type]
+@pytest.mark.parametrize(("limits", "history", "options", "match"), REFUSED)
+def test_what_makes_no_sense_is_refused(
+    memory: TidalMemory, limits: dict[str, Any], history: Any, options: dict[str, Any], match: str
+) -> None:
+    with pytest.raises(InvalidInput, match=match):
+        memory.compactor(**{"max_tokens": 1_000, **limits}).compact(history, thread="s", **options)
 
 
 # what
@@ -207,7 +183,7 @@ def agent_run() -> list[Message]:
     ]
 
 
-def test_the_five_parts_stand_in_order(check: Any) -> None:
+def test_the_five_parts_stand_in_order_and_the_synthesis_says_what_ran(check: Any, memory: TidalMemory) -> None:
     history = agent_run()
     compaction = check(history, max_tokens=limit(history, 0.9))
     assert compaction.stage == "compact"
@@ -220,35 +196,17 @@ def test_the_five_parts_stand_in_order(check: Any) -> None:
     assert compaction.messages[asked[0]].text == "Fix the\nfailing  test: 'naïve' 🙂"
     assert compaction.messages[-7:] == tuple(history[-7:])
     assert compaction.messages[0] is history[0]
-
-
-def test_the_synthesis_says_what_ran_and_what_came_of_it(check: Any, memory: TidalMemory) -> None:
-    history = agent_run()
-    compaction = check(history, max_tokens=limit(history, 0.9))
-    assert "Fixed" in compaction.synthesis
-    assert "Bash" in compaction.synthesis
-    assert "1 failed" in compaction.synthesis
-    assert memory.episodes.id_of("fix", thread="s") in compaction.synthesis
-
-
-def test_the_hard_stage_restores_files_and_says_as_much(check: Any) -> None:
-    history = agent_run()
-    compacted = check(history, thread="a", max_tokens=limit(history, 0.9))
-    hard = check(history, thread="b", max_tokens=limit(history, 0.9), force="hard")
-    assert compacted.files
-    assert [file.path for file in hard.files] == [file.path for file in compacted.files]
-    assert hard.after == compacted.after
-
-
-def test_a_rebuilt_context_is_well_below_the_trigger(check: Any) -> None:
-    history = [*chat(0, 60), NOW]
-    compaction = check(history, max_tokens=limit(history, 0.9))
-    assert compaction.after.share(compaction.limit) < 0.7
+    for part in ("Fixed", "Bash", "1 failed", memory.episodes.id_of("fix", thread="s")):
+        assert part in compaction.synthesis
+    hard = check(history, thread="hard", max_tokens=limit(history, 0.9), force="hard")
+    assert [file.path for file in hard.files] == [file.path for file in compaction.files] == ["src/app.py"]
+    assert hard.after == compaction.after
 
 
 def test_the_ledger_says_what_the_context_still_states(check: Any) -> None:
     history = [*chat(0, 20), NOW]
     compaction = check(history, max_tokens=limit(history, 0.9))
+    assert compaction.after.share(compaction.limit) < 0.7
     stated = [(loss, text) for loss in compaction.ledger for text in loss.stated]
     assert stated
     written = compaction.summary + compaction.synthesis
@@ -257,23 +215,7 @@ def test_the_ledger_says_what_the_context_still_states(check: Any) -> None:
         assert mark(loss.position // 2) in text or f"q{loss.position // 2}x" in text
 
 
-@pytest.mark.parametrize("fold", [False, True], ids=["before it folds", "while it folds"])
-def test_a_long_ongoing_turn_leaves_a_recent_decision_in_the_summary(check: Any, fold: bool) -> None:
-    decision = [
-        Message("user", "Which database shall we use for billing?", "db"),
-        Message("assistant", "We decided to use PostgreSQL 16 for the billing service in Berlin.", "db-agent"),
-    ]
-    history = [*chat(0, 30, words=20), *decision, *chat(30, 31, words=20), NOW]
-    seen = set()
-    for first in range(0, 90 if fold else 20, 5):
-        history += loop(first, first + 5, words=15)
-        compaction = check(history, max_tokens=2_500)
-        seen.add((compaction.rebuilt, bool(compaction.folded)))
-        assert "PostgreSQL 16" in texts(compaction)
-    assert seen >= ({(True, True)} if fold else {(True, False)})
-
-
-@pytest.mark.parametrize("words", [10, 25, 40])
+@pytest.mark.parametrize("words", [10, 40])
 def test_a_long_ongoing_turn_leaves_what_was_decided_just_before_it(check: Any, words: int) -> None:
     """Folding makes room again for what the first squeeze left out."""
     decision = (
@@ -282,11 +224,13 @@ def test_a_long_ongoing_turn_leaves_what_was_decided_just_before_it(check: Any, 
     )
     last = [Message("user", "Which database for billing?", "db"), Message("assistant", decision, "db-agent")]
     history = [*chat(0, 40, words=40), *last, NOW]
+    stages = set()
     for first in range(0, 40, 4):
         history += loop(first, first + 4, words=words)
         compaction = check(history, max_tokens=1_500)
+        stages.add((compaction.rebuilt, bool(compaction.folded)))
         assert "PostgreSQL 16" in texts(compaction), f"lost, at {compaction.after.share(compaction.limit):.0%}"
-    assert compaction.folded
+    assert stages >= {(True, False), (True, True)}
 
 
 def test_a_squeeze_by_a_long_turn_is_temporary(check: Any) -> None:
@@ -331,8 +275,7 @@ def test_a_system_message_made_anew_for_each_call_changes_nothing(memory: TidalM
     assert len(memory.episodes.list(thread="s")) == 20
 
 
-@pytest.mark.parametrize("kept", ["the second", "the first"])
-@pytest.mark.parametrize("last", [True, False], ids=["as the last turn", "further back"])
+@pytest.mark.parametrize(("kept", "last"), [("the second", True), ("the first", False)])
 def test_an_answer_that_was_thrown_away_is_told_nowhere(memory: TidalMemory, kept: str, last: bool) -> None:
     """Regenerating an answer leaves both in the episode, under the question's id."""
     asked = Message("user", "Which database shall we use for billing?", "q")
@@ -393,36 +336,24 @@ def test_only_a_fold_records_an_ongoing_turn(check: Any, memory: TidalMemory) ->
 @pytest.mark.parametrize("thread", [None, "s"])
 def test_messages_without_ids_are_recorded_once(memory: TidalMemory, thread: str | None) -> None:
     history = [replace(message, id=None) for message in [*chat(0, 20), *chat(0, 2), NOW]]
+    if thread:  # turns recorded without ids are found again
+        for number in range(20):
+            memory.record(question(number), said(number, 60), thread=thread)
     for _ in range(3):
         compaction = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread=thread)
         checked(memory, history, compaction)
     assert len(memory.episodes.list()) == 22
 
 
-def test_turns_recorded_without_ids_are_found_again(memory: TidalMemory) -> None:
-    history = [replace(message, id=None) for message in [*chat(0, 20), NOW]]
-    for number in range(20):
-        memory.record(question(number), said(number, 60), thread="s")
-    checked(memory, history, memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s"))
-    assert len(memory.episodes.list()) == 20
-
-
-def test_an_edited_history_is_kept_as_it_stands(check: Any) -> None:
-    history = [*chat(0, 20), NOW]
-    most = limit(history, 0.9)
-    check(history, max_tokens=most)
-    history[5] = replace(history[5], text="We decided otherwise: no compass, and editedword instead.")
-    compaction = check(history, max_tokens=most)
-    assert mark(2) not in compaction.summary
-
-
-def test_arguments_that_were_edited_are_kept_as_they_stand(memory: TidalMemory, check: Any) -> None:
+def test_an_edited_history_is_kept_as_it_stands(memory: TidalMemory, check: Any) -> None:
     history = [Message("user", "Look.", "look"), *loop(0, 1), Message("assistant", "Seen.", "seen"), *chat(0, 20), NOW]
     most = limit(history, 0.9)
     check(history, max_tokens=most)
     [call] = history[1].tool_calls
     history[1] = replace(history[1], tool_calls=(replace(call, arguments={"at": "elsewhere"}),))
-    check(history, max_tokens=most)
+    history[9] = replace(history[9], text="We decided otherwise: no compass, and editedword instead.")
+    compaction = check(history, max_tokens=most)
+    assert mark(2) not in compaction.summary
     episodes = memory.episodes.list(thread="s")
     assert {"at": "elsewhere"} in [call.arguments for each in episodes for m in each.messages for call in m.tool_calls]
 
@@ -458,11 +389,6 @@ def test_a_rewritten_history_goes_on_from_what_it_carries(check: Any, memory: Ti
     assert len(second.citations) > 1
 
 
-def test_a_rewritten_history_must_say_where_its_turns_begin(memory: TidalMemory) -> None:
-    with pytest.raises(InvalidInput, match="Exchanges"):
-        memory.compactor(max_tokens=1_000).compact([NOW, NOW], thread="s", carried="x")
-
-
 def by_question(messages: Sequence[Message]) -> list[Exchange]:
     starts = [0, *(n for n, message in enumerate(messages) if message.role == "user"), len(messages)]
     return [Exchange(tuple(messages[start:end])) for start, end in itertools.pairwise(starts)]
@@ -487,24 +413,20 @@ def test_the_view_of_a_history_led_back_is_its_own(check: Any) -> None:
     assert check(history, max_tokens=most).rebuilt
 
 
-def test_scopes_with_the_same_thread_see_nothing_of_each_other(memory: TidalMemory) -> None:
+@pytest.mark.parametrize("apart", ["scope", "thread"])
+def test_scopes_and_threads_see_nothing_of_each_other(memory: TidalMemory, apart: str) -> None:
     views = {}
     for name, first in (("ann", 0), ("bob", 100)):
         history = [*(replace(m, id=f"m{n}") for n, m in enumerate(chat(first, first + 20))), NOW]
-        own = memory.scoped("user", name)
-        views[name] = checked(own, history, own.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s"))
+        own, thread = (memory.scoped("user", name), "s") if apart == "scope" else (memory, name)
+        made = own.compactor(max_tokens=limit(history, 0.9)).compact(history, thread=thread)
+        views[name] = checked(own, history, made)
     assert mark(3) not in texts(views["bob"])
     assert not set(views["ann"].citations) & set(views["bob"].citations)
-    with pytest.raises(NotFound):
-        memory.scoped("user", "bob").episodes[views["ann"].citations[0]]
-    assert not memory.episodes.list()
-
-
-def test_threads_see_nothing_of_each_other(check: Any) -> None:
-    one, two = [*chat(0, 20), NOW], [*chat(100, 120), NOW]
-    check(one, thread="one", max_tokens=limit(one, 0.9))
-    other = check(two, thread="two", max_tokens=limit(two, 0.9))
-    assert mark(3) not in texts(other)
+    if apart == "scope":
+        with pytest.raises(NotFound):
+            memory.scoped("user", "bob").episodes[views["ann"].citations[0]]
+        assert not memory.episodes.list()
 
 
 # forgetting
@@ -546,27 +468,23 @@ def test_one_message_that_was_forgotten_is_quoted_no_more(check: Any, memory: Ti
     assert mark(quoted).encode() not in everywhere(memory)
 
 
-def test_what_is_forgotten_before_the_first_compaction_is_never_summarised(check: Any, memory: TidalMemory) -> None:
-    history = [*chat(0, 20), NOW]
-    memory.forget(memory.record(messages=history[6:8], thread="s").id)
-    summariser = Scripted()
-    compaction = check(history, max_tokens=limit(history, 0.9), summariser=summariser)
-    assert mark(3) not in texts(compaction)
-    assert not any(mark(3) in text for text in summariser.seen)
-    assert mark(3).encode() not in everywhere(memory)
-
-
-def test_what_is_forgotten_while_it_is_summarised_is_not_kept(check: Any, memory: TidalMemory) -> None:
-    history = [*chat(0, 20), NOW]
-    memory.record(messages=history[6:8], thread="s")
-
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_what_is_forgotten_before_or_while_it_is_summarised_is_not_kept(
+    check: Any, memory: TidalMemory, when: str
+) -> None:
     def forgetting(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
         told = [Statement(m.text, (s.id,)) for s in sources for m in s.messages if mark(3) in m.text]
-        memory.forget(memory.episodes.id_of("m3-user", thread="s"))
+        memory.forget(turn.id)
         return told or tell(sources, previous)
 
-    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(forgetting))
+    history = [*chat(0, 20), NOW]
+    turn = memory.record(messages=history[6:8], thread="s")
+    if when == "before":
+        memory.forget(turn.id)
+    summariser = Scripted(forgetting)
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=summariser)
     assert mark(3) not in texts(compaction)
+    assert any(mark(3) in text for text in summariser.seen) == (when == "meanwhile")
     assert mark(3).encode() not in everywhere(memory)
 
 
@@ -622,30 +540,25 @@ def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemor
 # summarisers
 
 
-def test_a_models_summary_is_shown_with_its_citations(check: Any, memory: TidalMemory) -> None:
+def test_a_models_summary_is_shown_with_its_citations_and_unknown_ones_are_counted(
+    check: Any, memory: TidalMemory
+) -> None:
+    def invented(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        return [Statement("We decided on jazz.", (sources[0].id, "0000000000000")), *tell(sources, previous)]
+
     history = [*chat(0, 20), NOW]
-    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted())
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(invented, tell))
     assert compaction.summariser == "model"
     assert compaction.fallback is None
     for number in range(19):
         id_ = memory.episodes.id_of(f"m{number}-user", thread="s")
         assert f"Told of {id_}. [ep:{id_}]" in compaction.summary
+    assert "We decided on jazz." in compaction.summary
+    assert "[ep:0000000000000]" not in compaction.summary
+    assert compaction.unknown_citations >= 1
 
 
-FAILURES: dict[str, Any] = {
-    "raises": RuntimeError("the model is away"),
-    "times out": TimeoutError(),
-    "empty": [],
-    "blank": [Statement(" \n", ("x",))],
-    "none": lambda sources, previous: None,
-    "no statements": lambda sources, previous: ["text", 3],
-    "refuses": lambda sources, previous: [Statement("I'm sorry, but I can't help with that.", ())],
-    "only unknown ids": [Statement("We decided on jazz.", ("0000000000000",))],
-    "an error as text": lambda sources, previous: [Statement("Error generating summary: 529 overloaded", ())],
-}
-
-
-@pytest.mark.parametrize("reply", FAILURES.values(), ids=FAILURES.keys())
+@pytest.mark.parametrize("reply", [RuntimeError("the model is away"), [Statement("We decided on jazz.", ())]])
 def test_a_failing_summariser_is_stood_in_for(check: Any, reply: Any) -> None:
     history = [*chat(0, 20), NOW]
     compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(reply))
@@ -653,42 +566,7 @@ def test_a_failing_summariser_is_stood_in_for(check: Any, reply: Any) -> None:
     assert compaction.summariser == "extractive"
     assert compaction.fallback
     assert any(mark(number) in compaction.summary for number in range(19))
-    for words in ("sorry", "529 overloaded", "jazz"):
-        assert words not in compaction.summary + compaction.synthesis
-
-
-def test_an_interrupt_is_no_failure_of_the_summariser(memory: TidalMemory) -> None:
-    history = [*chat(0, 20), NOW]
-    compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=Scripted(KeyboardInterrupt()))
-    with pytest.raises(KeyboardInterrupt):
-        compactor.compact(history, thread="s")
-    assert memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s").rebuilt
-
-
-def test_unknown_citations_are_removed_and_counted(check: Any) -> None:
-    def invented(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        known = sources[0].id
-        return [
-            Statement("We decided on jazz.", (known, "0000000000000")),
-            Statement("Later too [ep:1111111111111].", (known,)),
-            *tell(sources[1:], previous),
-        ]
-
-    history = [*chat(0, 20), NOW]
-    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(invented, tell))
-    assert compaction.summariser == "model"
-    assert "We decided on jazz." in compaction.summary
-    assert "[ep:0000000000000]" not in compaction.summary
-    assert "[ep:1111111111111]" not in compaction.summary
-    assert compaction.unknown_citations >= 1
-
-
-def test_a_summary_that_is_too_long_still_fits(check: Any) -> None:
-    def endless(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        return [Statement("We decided on jazz. " * 5_000, (sources[0].id,))]
-
-    history = [*chat(0, 20), NOW]
-    assert check(history, max_tokens=limit(history, 0.9), summariser=Scripted(endless)).rebuilt
+    assert "jazz" not in compaction.summary + compaction.synthesis
 
 
 def test_a_summariser_is_told_what_it_may_take_and_what_it_said_before(check: Any) -> None:
@@ -716,38 +594,23 @@ def test_a_summariser_is_told_what_it_may_take_and_what_it_said_before(check: An
     assert len(summariser.summarised) == len(set(summariser.summarised)), "a turn was summarised twice"
 
 
-@pytest.mark.parametrize("where", ["thread", "process"])
-def test_no_lock_is_held_while_a_summariser_runs(check: Any, memory: TidalMemory, in_process: Any, where: str) -> None:
+def test_no_lock_is_held_while_a_summariser_runs(check: Any, memory: TidalMemory) -> None:
     ids: list[str] = []
 
     def writing(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        def write() -> None:
-            if where == "process":
-                ids.append(in_process("record", text="written meanwhile"))
-            else:
-                ids.append(memory.record("written meanwhile", "noted", thread="other").id)
-
         if not ids:
-            thread = threading.Thread(target=write)
-            thread.start()
-            thread.join(PATIENCE)
-            assert not thread.is_alive(), "the summariser runs under a lock"
+            write = threading.Thread(target=lambda: ids.append(memory.record("meanwhile", "noted", thread="other").id))
+            write.start()
+            write.join(PATIENCE)
+            assert not write.is_alive(), "the summariser runs under a lock"
+            inner = [*chat(50, 70, name="inner"), NOW]
+            assert memory.compactor(max_tokens=limit(inner, 0.9)).compact(inner, thread="inner").rebuilt
         return tell(sources, previous)
 
     history = [*chat(0, 20), NOW]
     compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(writing))
     assert compaction.summariser == "model"
-    assert memory.episodes[ids[0]].query == "written meanwhile"
-
-
-def test_a_summariser_may_compact_itself(check: Any, memory: TidalMemory) -> None:
-    def nested(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        inner = [*chat(50, 70, name="inner"), NOW]
-        assert memory.compactor(max_tokens=limit(inner, 0.9)).compact(inner, thread="inner").rebuilt
-        return tell(sources, previous)
-
-    history = [*chat(0, 20), NOW]
-    assert check(history, max_tokens=limit(history, 0.9), summariser=Scripted(nested)).summariser == "model"
+    assert memory.episodes[ids[0]].query == "meanwhile"
 
 
 # in the background
@@ -776,17 +639,6 @@ def test_what_was_prepared_in_the_background_is_used(check: Any, memory: TidalMe
     assert not set(summariser.summarised[len(prepared) :]) & set(prepared)
     for id_ in prepared:
         assert f"Told of {id_}." in compaction.summary
-
-
-def test_preparing_keeps_nobody_waiting(memory: TidalMemory, gate: threading.Event) -> None:
-    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        assert gate.wait(PATIENCE)
-        return tell(sources, previous)
-
-    history = [*chat(0, 20), NOW]
-    compactor = memory.compactor(max_tokens=limit(history, 0.75), summariser=Scripted(slow))
-    assert compactor.compact(history, thread="s").stage == "prepare"
-    assert compactor.compact(history, thread="s").stage == "prepare"
 
 
 def test_a_preparation_that_fails_is_made_good(check: Any) -> None:
@@ -823,7 +675,9 @@ def test_a_summariser_that_hangs_is_stood_in_for_in_time(
     assert any(mark(number) in compaction.summary for number in range(19))
 
 
-def test_a_memory_may_be_closed_while_something_is_prepared(open_memory: Any, gate: threading.Event) -> None:
+def test_preparing_keeps_nobody_waiting_and_a_memory_may_be_closed_meanwhile(
+    open_memory: Any, gate: threading.Event
+) -> None:
     done = threading.Event()
 
     def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
@@ -834,7 +688,9 @@ def test_a_memory_may_be_closed_while_something_is_prepared(open_memory: Any, ga
     memory = open_memory()
     history, others = [*chat(0, 20), NOW], set(threading.enumerate())
     summariser = Scripted(slow)
-    memory.compactor(max_tokens=limit(history, 0.75), summariser=summariser).compact(history, thread="s")
+    compactor = memory.compactor(max_tokens=limit(history, 0.75), summariser=summariser)
+    for _ in range(2):
+        assert compactor.compact(history, thread="s").stage == "prepare"
     assert eventually(lambda: summariser.calls)
     closing = threading.Thread(target=memory.close)
     closing.start()
@@ -881,14 +737,11 @@ def test_threads_that_compact_the_same_thread_agree(memory: TidalMemory) -> None
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same history", "branches"])
 def test_threads_that_force_each_other_all_get_a_context(memory: TidalMemory, same: bool) -> None:
-    start = threading.Barrier(6)
-
-    def brief(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        time.sleep(0.005)  # lets the others come in between
-        return tell(sources[-3:], previous[-3:])
+    start = threading.Barrier(4)
 
     def work(thread: int) -> list[Compaction]:
-        compactor = memory.compactor(max_tokens=1_500, summariser=Scripted(brief))
+        brief = Scripted(lambda sources, previous: tell(sources[-3:], previous[-3:]))
+        compactor = memory.compactor(max_tokens=1_500, summariser=brief)
         start.wait()
         made = []
         for turns in (15, 18, 21):
@@ -897,10 +750,10 @@ def test_threads_that_force_each_other_all_get_a_context(memory: TidalMemory, sa
             made.append(checked(memory, history, compactor.compact(history, thread="s", force="compact")))
         return made
 
-    with ThreadPoolExecutor(6) as pool:
-        made = [compaction for each in pool.map(work, range(6)) for compaction in each]
+    with ThreadPoolExecutor(4) as pool:
+        made = [compaction for each in pool.map(work, range(4)) for compaction in each]
     assert all(compaction.rebuilt for compaction in made)
-    assert len(memory.episodes.list(thread="s")) == (21 if same else 6 * 21)
+    assert len(memory.episodes.list(thread="s")) == (21 if same else 4 * 21)
 
 
 def test_threads_in_different_threads_do_not_wait_for_each_others_model(

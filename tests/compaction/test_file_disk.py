@@ -43,11 +43,6 @@ def restored(root: Path, *calls: Call, **options: Any) -> dict[str, RestoredFile
 READ: Call = ("Read", {"file_path": "sea.py"}, "     1\tx = 1")
 
 
-def test_a_file_that_is_as_it_was_needs_no_header(root: Path) -> None:
-    file = restored(root, READ)["sea.py"]
-    assert (file.content, file.header, file.doubt) == ("     1\tx = 1", "", None)
-
-
 def test_a_file_that_changed_comes_back_as_it_is_and_says_so(root: Path) -> None:
     (root / "sea.py").write_text("x = 2\ny = 3\n", "utf-8")
     file = restored(root, READ)["sea.py"]
@@ -55,14 +50,14 @@ def test_a_file_that_changed_comes_back_as_it_is_and_says_so(root: Path) -> None
     assert file.header.startswith("[as it is on disk now; it has changed since ")
 
 
-def test_the_disk_settles_every_doubt(root: Path) -> None:
-    file = restored(root, READ, bash("ruff format ."), bash("git stash"))["sea.py"]
-    assert (file.header, file.doubt) == ("", None)
-
-
-def test_a_file_that_is_gone_from_the_disk_stays_away(root: Path) -> None:
+def test_the_disk_settles_every_doubt_and_a_file_that_is_as_it_was_needs_no_header(root: Path) -> None:
+    for calls in ((READ,), (READ, bash("ruff format ."), bash("git stash"))):
+        file = restored(root, *calls)["sea.py"]
+        assert (file.content, file.header, file.doubt) == ("     1\tx = 1", "", None)
+    (root / "sea.py").write_text("password = 'correct-horse-7431'\n", "utf-8")
+    assert restored(root, READ) == {}, "a file with a secret stays away"
     (root / "sea.py").unlink()
-    assert restored(root, READ) == {}
+    assert restored(root, READ) == {}, "and so does one that is gone"
 
 
 def test_a_file_whose_content_no_result_told_comes_back_from_the_disk(root: Path) -> None:
@@ -77,11 +72,6 @@ def test_paths_from_the_root_of_the_disk_are_the_same_files(root: Path) -> None:
     (root / "sea.py").write_text("x = 2\n", "utf-8")
     [file] = restored(root, full, edit).values()
     assert (file.content, file.state, file.header) == ("     1\tx = 2", "edited", "")
-
-
-def test_a_file_with_a_secret_on_disk_stays_away(root: Path) -> None:
-    (root / "sea.py").write_text("password = 'correct-horse-7431'\n", "utf-8")
-    assert restored(root, READ) == {}
 
 
 def outside(root: Path) -> dict[str, str]:
@@ -118,21 +108,15 @@ def outside(root: Path) -> dict[str, str]:
     }
 
 
-NAMES = [
-    "up", "up and down", "absolute", "a link", "through a link", "a loop", "a pipe", "a device", "a process", "NUL",
-    "very long", "a long name", "binary", "no UTF-8", "large", "a folder", "the root", "empty", "below a file",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_outside_or_no_text_is_not_read(root: Path, name: str) -> None:
-    path = outside(root)[name]
-    assert DiskFiles(root, max_bytes=1_000).read(path) is None
-    told = restored(root, ("Read", {"file_path": path}, "     1\told"), max_bytes=1_000)
-    for file in told.values():
-        assert SECRET.strip() not in file.content
-        assert file.content.endswith("old")
-        assert "could not be read" in file.header
+def test_what_is_outside_or_no_text_is_not_read(root: Path) -> None:
+    for name, path in outside(root).items():
+        if name != "home":
+            assert DiskFiles(root, max_bytes=1_000).read(path) is None, name
+        told = restored(root, ("Read", {"file_path": path}, "     1\told"), max_bytes=1_000)
+        for file in told.values():
+            assert SECRET.strip() not in file.content, name
+            assert file.content.endswith("old")
+            assert "could not be read" in file.header
 
 
 def test_a_file_that_is_not_there_is_told_from_one_that_is_not_read(root: Path) -> None:
@@ -142,24 +126,18 @@ def test_a_file_that_is_not_there_is_told_from_one_that_is_not_read(root: Path) 
             DiskFiles(root).read(path)
 
 
-def test_links_inside_the_folder_are_followed(root: Path) -> None:
+def test_links_inside_the_folder_are_followed_and_the_folder_may_be_one(root: Path) -> None:
     (root / "lib").mkdir()
     (root / "lib" / "deep.py").write_text("deep = 1\r\n", "utf-8")
     (root / "alias.py").symlink_to("lib/deep.py")
     (root / "also").symlink_to(root / "lib", target_is_directory=True)
     for path in ("alias.py", "also/deep.py", str(root / "lib" / "deep.py"), "./lib/../lib/deep.py"):
         assert DiskFiles(root).read(path) == "deep = 1\n"
-
-
-def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(root: Path) -> None:
     (root.parent / "way").symlink_to(root, target_is_directory=True)
     assert DiskFiles(root.parent / "way").root == str(root)
-
-
-@pytest.mark.parametrize("given", ["missing", "work/sea.py"])
-def test_only_a_folder_can_be_the_root(root: Path, given: str) -> None:
-    with pytest.raises(InvalidInput, match="folder"):
-        DiskFiles(root.parent / given)
+    for given in ("missing", "work/sea.py"):
+        with pytest.raises(InvalidInput, match="folder"):
+            DiskFiles(root.parent / given)
 
 
 def test_a_link_that_is_swapped_in_while_it_is_opened_is_not_followed(
@@ -209,19 +187,24 @@ async def test_reading_never_blocks_the_event_loop(root: Path) -> None:
         assert [file.path for file in (await made).files] == ["sea.py"]
 
 
-@pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "x\0y", "a" * 5_000, "\n", "  ", "~root/.ssh/id"])
-def test_hostile_paths_harm_nothing_without_a_disk_either(path: str) -> None:
-    calls: list[Call] = [
-        ("Read", {"file_path": path}, NUMBERED),
-        ("Write", {"file_path": path, "content": "new"}, "ok"),
-        ("move_file", {"source": path, "destination": path * 2}, "ok"),
-        bash(f"cat {path}", "x"),
-        bash(f"mv '{path}' {path}"),
-        ("apply_patch", {"input": f"*** Begin Patch\n*** Delete File: {path}\n*** End Patch"}, "ok"),
-    ]
-    for file in compacted(history(*calls)).files:
-        assert "\0" not in file.path
-        assert len(file.path) <= 4_096
+HOSTILE_PATHS = ("../../etc/passwd", "/etc/passwd", "x\0y", "a" * 5_000, "\n", "  ", "~root/.ssh/id")
+
+
+def test_hostile_paths_harm_nothing_without_a_disk_either() -> None:
+    calls: list[Call] = []
+    for path in HOSTILE_PATHS:
+        calls += [
+            ("Read", {"file_path": path}, NUMBERED),
+            ("Write", {"file_path": path, "content": "new"}, "ok"),
+            ("move_file", {"source": path, "destination": path * 2}, "ok"),
+            bash(f"cat {path}", "x"),
+            bash(f"mv '{path}' {path}"),
+            ("apply_patch", {"input": f"*** Begin Patch\n*** Delete File: {path}\n*** End Patch"}, "ok"),
+        ]
+        for file in compacted(history(*calls[-6:])).files:
+            assert "\0" not in file.path
+            assert len(file.path) <= 4_096
+    compacted(history(*calls))
 
 
 HOSTILE = [
@@ -230,6 +213,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", HOSTILE)
-def test_hostile_commands_are_read_without_an_error(command: str) -> None:
-    assert [file.path for file in compacted(history(READ, bash(command))).files][-1:] == ["sea.py"]
+def test_hostile_commands_are_read_without_an_error() -> None:
+    for command in HOSTILE:
+        files = compacted(history(READ, bash(command))).files
+        assert [file.path for file in files][-1:] == ["sea.py"], command[:80]

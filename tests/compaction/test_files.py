@@ -33,10 +33,10 @@ def use(number: int, tool: str, **arguments: Any) -> list[Message]:
     return step(number, (tool, arguments, "done"))
 
 
-def worked(*parts: Sequence[Message], ongoing: Steps = ()) -> list[Message]:
+def worked(*parts: Sequence[Message], ongoing: Steps = (), before: int = 24) -> list[Message]:
     """A long conversation whose last completed turn consists of these steps."""
     own = [message for part in parts for message in part]
-    return [*chat(0, 40), ASKED, *own, DONE, NOW, *(message for part in ongoing for message in part)]
+    return [*chat(0, before), ASKED, *own, DONE, NOW, *(message for part in ongoing for message in part)]
 
 
 def most(history: Sequence[Message], share: float = 0.9) -> int:
@@ -64,8 +64,10 @@ def paths(files: Sequence[RestoredFile]) -> list[str]:
     return [file.path for file in files]
 
 
-def test_a_file_comes_back_as_the_call_that_read_it_and_its_result(check: Any) -> None:
-    history = worked(read(1, "src/app.py", "def app():\n    return 1\n"))
+def test_a_file_comes_back_as_the_call_that_read_it_and_its_result(check: Any, memory: Any) -> None:
+    history = worked(
+        read(1, "src/app.py", "def app():\n    return 1\n", at=1), read(2, "src/app.py", "x = 1\n\n", at=9)
+    )
     compaction = check(history, max_tokens=most(history))
     [file] = compaction.files
     at = next(n for n, message in enumerate(compaction.messages) if message.tool_calls)
@@ -73,10 +75,12 @@ def test_a_file_comes_back_as_the_call_that_read_it_and_its_result(check: Any) -
     assert (call.role, call.tool_calls[0].name, dict(call.tool_calls[0].arguments)) == (
         "assistant", "Read", {"file_path": "src/app.py"},
     )  # fmt: skip
-    assert (result.role, body(file)) == ("tool", "def app():\n    return 1\n")
+    assert (result.role, body(file), file.cut, file.reads) == ("tool", "x = 1\n\n", False, 2), "as it was last"
     assert result.text == file.content == f"{file.header}\n{body(file)}"
     assert result.tool_call_id == call.tool_calls[0].id == file.id
     assert any(message.role == "user" for message in compaction.messages[:at])
+    assert file.episode == memory.episodes.id_of("work", thread="s")
+    assert "x = 1\n\n" in [message.text for message in memory.episodes[file.episode].messages]
 
 
 def test_without_a_disk_the_content_is_what_the_agent_saw_and_says_of_when(restored: Any, tmp_path: Path) -> None:
@@ -87,20 +91,7 @@ def test_without_a_disk_the_content_is_what_the_agent_saw_and_says_of_when(resto
     assert file.header == f"[as of {NOON + timedelta(seconds=61):%Y-%m-%d %H:%M} UTC; may have changed since]"
 
 
-@pytest.mark.parametrize("argument", ["file_path", "path", "filename"])
-def test_the_path_may_have_several_names(restored: Any, argument: str) -> None:
-    [file] = restored(worked(step(1, ("Read", {argument: "src/app.py", "limit": 10}, "x = 1"))))
-    assert file.path == "src/app.py"
-    assert dict(file.arguments) == {argument: "src/app.py", "limit": 10}
-
-
-def test_its_episode_has_the_reading_verbatim(restored: Any, memory: Any) -> None:
-    [file] = restored(worked(read(1, "src/app.py", "x = 1")))
-    assert file.episode == memory.episodes.id_of("work", thread="s")
-    assert "x = 1" in [message.text for message in memory.episodes[file.episode].messages]
-
-
-@pytest.mark.parametrize("between", range(0, 12))
+@pytest.mark.parametrize("between", [0, 7, 8, 9])
 def test_only_the_last_twenty_messages_are_searched(restored: Any, between: int) -> None:
     """The result stands ``2 * between + 3`` messages from the end, its call one more."""
     other = [use(number, "look", at=number) for number in range(2, 2 + between)]
@@ -114,27 +105,25 @@ def test_files_read_in_earlier_turns_of_the_last_messages_come_back_too(restored
     assert set(paths(restored(history))) == {"src/early.py", "src/late.py"}
 
 
-@pytest.mark.parametrize("tool", ["ReadDir", "reading", "look", "Bash", "Grep"])
-def test_only_tools_that_read_count(restored: Any, tool: str) -> None:
-    assert restored(worked(read(1, "src/app.py", tool=tool))) == []
-
-
-def test_what_tools_do_is_a_setting(open_memory: Any, check: Any) -> None:
+@pytest.mark.parametrize("number", [0, 2])
+def test_what_tools_do_and_how_many_files_come_back_are_settings(open_memory: Any, check: Any, number: int) -> None:
     tools = {
         "fetch_source": "read",
         "Read": "nothing",
         "amend": FileTool(does="edit", path="where", old="was", new="is"),
     }
-    memory = open_memory("own.db", settings=Settings(compaction={"file_tools": tools}))
+    memory = open_memory("own.db", settings=Settings(compaction={"file_tools": tools, "max_files": number}))
     amended = step(3, ("amend", {"where": "src/a.py", "was": "x = 1", "is": "x = 2"}, "done"))
-    history = worked(read(1, "src/a.py", "x = 1\n", tool="fetch_source"), read(2, "src/b.py"), amended)
-    [file] = check(history, memory=memory, max_tokens=most(history)).files
-    assert (file.path, file.state, body(file)) == ("src/a.py", "edited", "x = 2\n")
+    others = [read(5 + n, f"src/f{n}.py", at=5.0 * n, tool="fetch_source") for n in range(3)]
+    history = worked(*others, read(1, "src/a.py", "x = 1\n", tool="fetch_source"), read(2, "src/b.py"), amended)
+    files = check(history, memory=memory, max_tokens=most(history)).files
+    assert len(files) == number
+    assert "src/b.py" not in paths(files)
+    if files:
+        assert (files[0].path, files[0].state, body(files[0])) == ("src/a.py", "edited", "x = 2\n")
 
 
-@pytest.mark.parametrize(
-    ("reads", "order"), [(1, ["a", "b"]), (3, ["a", "b"]), (4, ["b", "a"]), (6, ["b", "a"])]
-)  # fmt: skip
+@pytest.mark.parametrize(("reads", "order"), [(3, ["a", "b"]), (4, ["b", "a"])])
 def test_the_score_is_the_first_time_less_a_second_for_each_reading(
     restored: Any, reads: int, order: list[str]
 ) -> None:
@@ -149,25 +138,6 @@ def test_the_score_is_the_first_time_less_a_second_for_each_reading(
 def test_at_most_five_files_come_back_the_best_ones(restored: Any) -> None:
     files = restored(worked(*(read(n, f"src/f{n}.py", at=5.0 * n) for n in range(8))))
     assert paths(files) == [f"src/f{n}.py" for n in (7, 6, 5, 4, 3)]
-
-
-@pytest.mark.parametrize("number", [0, 2])
-def test_how_many_come_back_is_a_setting(open_memory: Any, check: Any, number: int) -> None:
-    memory = open_memory("own.db", settings=Settings(compaction={"max_files": number}))
-    history = worked(*(read(n, f"src/f{n}.py", at=5.0 * n) for n in range(4)))
-    assert len(check(history, memory=memory, max_tokens=most(history)).files) == number
-
-
-def test_a_file_read_twice_comes_back_once_as_it_was_last(restored: Any) -> None:
-    [file] = restored(worked(read(1, "src/a.py", "old", at=1), read(2, "src/a.py", "new", at=9)))
-    assert (body(file), file.reads) == ("new", 2)
-
-
-def test_files_read_side_by_side_all_come_back(restored: Any) -> None:
-    together = step(1, *[("Read", {"file_path": f"src/{name}.py"}, f"# {name}") for name in "abc"])
-    files = restored(worked(together))
-    assert {file.path: body(file) for file in files} == {f"src/{name}.py": f"# {name}" for name in "abc"}
-    assert len({file.id for file in files}) == 3
 
 
 def size(file: RestoredFile) -> Size:
@@ -186,33 +156,28 @@ def test_a_long_file_is_cut_at_a_line(restored: Any) -> None:
     assert kept == lines[: len(kept)]
 
 
-def test_a_file_that_fits_is_not_cut(restored: Any) -> None:
-    [file] = restored(worked(read(1, "src/short.py", "x = 1\n\n")))
-    assert not file.cut
-    assert body(file) == "x = 1\n\n"
-
-
 def test_files_take_their_share_or_what_the_summary_leaves_of_the_target(check: Any) -> None:
     content = "\n".join(f"line {number} of a long file" for number in range(400))
-    readings = [read(n, f"src/f{n}.py", content, at=n) for n in range(5)]
-    history = worked(*readings)
+    history = worked(*(read(n, f"src/f{n}.py", content, at=n) for n in range(5)), before=40)
     compaction = check(history, max_tokens=most(history))
     assert 2 <= len(compaction.files) <= 5
     assert compaction.after.share(compaction.limit) <= 0.6
-    history = [*chat(40, 400, words=40), *history]
-    compaction = check(history, max_tokens=most(history, 3.0), thread="two")
+    history = [*chat(40, 200, words=40), *history]
+    compaction = check(history, max_tokens=most(history, 2.0), thread="two")
     assert 2 <= len(compaction.files) <= 5
-    assert sum(size(file).tokens for file in compaction.files) <= 0.20 * most(history, 3.0)
+    assert sum(size(file).tokens for file in compaction.files) <= 0.20 * most(history, 2.0)
     assert compaction.after.share(compaction.limit) <= 0.8
 
 
-def test_small_files_come_back_though_a_large_one_that_comes_first_does_not_fit(open_memory: Any, check: Any) -> None:
+def test_small_files_come_back_though_a_large_one_that_comes_first_does_not_fit(check: Any) -> None:
     large = f"src/{'very/' * 60}large.py"
     parts = [read(1, "src/a.py", "A = 1", at=1), read(2, large, "x = 1\n" * 60, at=9), read(3, "src/b.py", "B = 1")]
-    history = [*chat(40, 80), *worked(*parts)]
-    found = [paths(check(history, max_tokens=limit, thread=str(limit)).files) for limit in range(1_000, 7_000, 500)]
-    assert {"src/a.py", "src/b.py"} in [set(each) for each in found]
-    assert {"src/a.py", "src/b.py", large} in [set(each) for each in found]
+    history = [*chat(40, 60), *worked(*parts, before=20)]
+    found = [
+        set(paths(check(history, max_tokens=limit, thread=str(limit)).files)) for limit in range(1_000, 4_000, 500)
+    ]
+    assert {"src/a.py", "src/b.py"} in found
+    assert {"src/a.py", "src/b.py", large} in found
 
 
 def test_a_limit_in_bytes_cuts_files_too(check: Any) -> None:
@@ -223,20 +188,18 @@ def test_a_limit_in_bytes_cuts_files_too(check: Any) -> None:
     assert compaction.after.bytes <= 0.6 * room
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["node_modules/left-pad/index.js", "/repo/.git/config", "/repo/.venv/lib/x.py", "a/__pycache__/b.pyc",
-     "C:\\repo\\node_modules\\x.js", "./node_modules/x.js"],
-)  # fmt: skip
-def test_system_paths_never_come_back(restored: Any, path: str) -> None:
-    assert restored(worked(read(1, path))) == []
+SYSTEM = ["node_modules/left-pad/index.js", "/repo/.git/config", "/repo/.venv/lib/x.py", "a/__pycache__/b.pyc",
+          "C:\\repo\\node_modules\\x.js", "./node_modules/x.js"]  # fmt: skip
+LIKE_SYSTEM = [".gitignore", "my.git/x", "src/node_modules.py", "docs/venv.md", "/repo/.github/a.yml"]
+NAMES = ["file_path", "path", "filename"]
+"""Names that the argument with the path may have."""
 
 
-@pytest.mark.parametrize(
-    "path", [".gitignore", "my.git/x", "src/node_modules.py", "docs/venv.md", "/repo/.github/a.yml"]
-)
-def test_paths_that_only_look_like_the_systems_come_back(restored: Any, path: str) -> None:
-    assert paths(restored(worked(read(1, path)))) == [path]
+def test_system_paths_never_come_back_and_those_that_only_look_like_them_do(restored: Any) -> None:
+    readings = [("Read", {NAMES[n % 3]: path}, "x = 1") for n, path in enumerate([*SYSTEM, *LIKE_SYSTEM])]
+    files = restored(worked(step(1, *readings)))
+    assert sorted(paths(files)) == sorted(LIKE_SYSTEM), "files that were read side by side all come back"
+    assert len({file.id for file in files}) == len(LIKE_SYSTEM)
 
 
 LATER: dict[str, tuple[list[Message], str, bool]] = {
@@ -256,20 +219,20 @@ LATER: dict[str, tuple[list[Message], str, bool]] = {
 
 
 @pytest.mark.parametrize(("later", "content", "sure"), LATER.values(), ids=LATER.keys())
-@pytest.mark.parametrize("where", ["then", "ongoing"])
 def test_what_changed_later_comes_back_changed_or_marked(
-    restored: Any, later: list[Message], content: str, sure: bool, where: str
+    restored: Any, later: list[Message], content: str, sure: bool
 ) -> None:
-    first = read(1, "src/a.py", "as it was")
-    history = worked(first, later) if where == "then" else worked(first, ongoing=[later])
-    found = {file.path: file for file in restored(history)}
-    if where == "ongoing" and content == "new":
-        assert "src/a.py" not in found, "the ongoing turn shows all of it"
-        return
-    file = found["src/a.py"]
+    [file] = [file for file in restored(worked(read(1, "src/a.py", "as it was"), later)) if file.path == "src/a.py"]
     assert body(file) == content
     assert (file.doubt is None) == sure
     assert ("may be out of date: " in file.header) == (not sure)
+
+
+def test_what_the_ongoing_turn_changes_comes_back_marked_unless_it_shows_all_of_it(restored: Any) -> None:
+    first, names = read(1, "src/a.py", "as it was"), ("rewritten by a command", "edited", "written")
+    found = [restored(worked(first, ongoing=[LATER[name][0]]), thread=name) for name in names]
+    assert [[body(file) for file in files] for files in found] == [["as it was"], ["what it was"], []]
+    assert found[0][0].doubt
 
 
 def edit(old: str, new: str) -> tuple[str, dict[str, Any], str]:
@@ -286,6 +249,12 @@ def test_calls_of_one_message_ran_in_their_order(restored: Any) -> None:
     ]
     [file] = restored(worked(step(1, *parts)), thread="two")
     assert (body(file), file.doubt) == ("new", None)
+    write = [use(n, "Write", file_path="src/a.py", content="new") for n in (1, 2)]
+    [file] = restored(worked(write[0], read(2, "src/a.py", "new"), use(3, "Write", file_path="src/aa.py", content="x")),
+                      thread="three")[1:]  # fmt: skip
+    assert (file.path, body(file), file.doubt) == ("src/a.py", "new", None), "written before it was read"
+    [file] = restored(worked(read(1, "src/a.py", "old"), write[1], read(3, "src/a.py", "newer")), thread="four")
+    assert body(file) == "newer", "read again after it was written"
 
 
 @pytest.mark.parametrize(
@@ -302,49 +271,24 @@ def test_calls_of_one_message_whose_order_matters_are_a_doubt(restored: Any, cal
     assert file.doubt
 
 
-def test_what_was_written_before_it_was_read_comes_back(restored: Any) -> None:
-    [file] = restored(worked(use(1, "Write", file_path="src/a.py", content="new"), read(2, "src/a.py", "new")))
-    assert body(file) == "new"
+def test_what_the_ongoing_turn_has_read_does_not_come_back(check: Any) -> None:
+    for again in ("src/a.py", "./src/a.py"):
+        history = worked(read(1, "src/a.py", "once only"), ongoing=[read(2, again, "read again")])
+        compaction = check(history, max_tokens=most(history), thread=again)
+        assert not compaction.files
+        assert "once only" not in [message.text for message in compaction.messages if message.role == "tool"]
 
 
-def test_what_was_read_again_after_it_was_written_comes_back_fresh(restored: Any) -> None:
-    write = use(2, "Write", file_path="src/a.py", content="new")
-    [file] = restored(worked(read(1, "src/a.py", "old"), write, read(3, "src/a.py", "new")))
-    assert body(file) == "new"
-
-
-def test_a_write_to_another_file_leaves_this_one(restored: Any) -> None:
-    files = restored(worked(read(1, "src/a.py"), use(2, "Write", file_path="src/aa.py", content="new")))
-    assert {file.path: (file.state, file.doubt) for file in files} == {
-        "src/aa.py": ("created", None), "src/a.py": ("read", None),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("again", ["src/a.py", "./src/a.py"])
-def test_what_the_ongoing_turn_has_read_does_not_come_back(check: Any, again: str) -> None:
-    history = worked(read(1, "src/a.py", "once only"), ongoing=[read(2, again, "read again")])
-    compaction = check(history, max_tokens=most(history))
-    assert not compaction.files
-    assert "once only" not in [message.text for message in compaction.messages if message.role == "tool"]
-
-
-def test_failed_readings_do_not_come_back(restored: Any) -> None:
-    assert restored(worked(read(1, "src/a.py", "No such file", failed=True))) == []
-
-
-def test_a_file_that_could_not_be_read_again_does_not_come_back(restored: Any) -> None:
-    gone = read(2, "src/a.py", "No such file", failed=True)
-    assert restored(worked(read(1, "src/a.py"), gone)) == []
-    assert restored(worked(read(1, "src/a.py"), ongoing=[gone]), thread="ongoing") == []
-
-
-def test_a_reading_without_a_result_does_not_come_back(restored: Any) -> None:
-    assert restored(worked(step(1, ("Read", {"file_path": "src/a.py"}, None)))) == []
-
-
-@pytest.mark.parametrize("arguments", [{}, {"file_path": ""}, {"file_path": None}, {"file_path": 3}, {"url": "x"}])
-def test_a_reading_of_nothing_does_not_come_back(restored: Any, arguments: Any) -> None:
-    assert restored(worked(step(1, ("Read", arguments, "something")))) == []
+def test_what_was_not_read_does_not_come_back(restored: Any) -> None:
+    nothing = [{}, {"file_path": ""}, {"file_path": None}, {"file_path": 3}, {"url": "x"}]
+    readings = [step(n, ("Read", arguments, "something")) for n, arguments in enumerate(nothing, 10)]
+    failed, gone = read(1, "src/a.py", "No such file", failed=True), read(2, "src/b.py", "No such file", failed=True)
+    missing = step(4, ("Read", {"file_path": "src/c.py"}, None))
+    assert restored(worked(*readings, failed, missing), thread="one") == []
+    assert restored(worked(read(3, "src/b.py"), gone), thread="two") == [], "it is no longer there"
+    assert restored(worked(read(3, "src/b.py"), ongoing=[gone]), thread="three") == []
+    others = [read(n, "src/app.py", tool=tool) for n, tool in enumerate(["ReadDir", "reading", "look", "Bash", "Grep"])]
+    assert restored(worked(*others), thread="four") == [], "only tools that read count"
 
 
 def test_its_id_is_the_same_whenever_it_is_restored(open_memory: Any, check: Any) -> None:
@@ -397,28 +341,24 @@ def test_a_file_edited_in_the_thread_comes_back_however_long_ago(restored: Any) 
     assert "with its edits" in file.header
 
 
-def test_a_file_that_was_only_written_comes_back_as_a_reading_of_it(restored: Any) -> None:
-    write = step(1, ("write_file", {"file_path": "src/new.py", "content": "x = 1\n"}, "ok"))
-    [file] = restored(worked(write))
-    assert (file.tool, dict(file.arguments), file.state) == ("read_file", {"file_path": "src/new.py"}, "created")
-    assert body(file) == "x = 1\n"
-
-
-def test_changed_files_come_before_those_that_were_only_read(restored: Any) -> None:
-    edit = step(2, ("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}, "ok"))
-    files = restored(worked(read(1, "src/a.py", "a = a0"), *(read(3 + n, f"src/r{n}.py", at=60.0) for n in range(2))))
-    assert paths(files)[-1] == "src/a.py"
-    files = restored(worked(read(1, "src/a.py", "a = 0"), edit, read(3, "src/r.py", at=60.0)), thread="two")
-    assert paths(files) == ["src/a.py", "src/r.py"]
-
-
-def test_files_that_the_request_or_the_failing_test_names_come_first(restored: Any) -> None:
+def test_what_was_changed_or_the_request_or_the_failing_test_names_comes_first(restored: Any) -> None:
     readings = [read(n, f"src/{name}.py", at=5.0 * n) for n, name in enumerate(("pump", "valve", "gauge"))]
     failing = step(9, ("Bash", {"command": "pytest -q"}, "E   assert 1 == 2\nsrc/pump.py:1: AssertionError\n1 failed"))
-    assert paths(restored(worked(*readings)))[0] == "src/gauge.py"
-    assert paths(restored(worked(*readings, failing), thread="two"))[0] == "src/pump.py"
     asked = [*worked(*readings)[:-1], Message("user", "Please look at valve.py again.", "now")]
-    assert paths(restored(asked, thread="three"))[0] == "src/valve.py"
+    change = step(8, ("Edit", {"file_path": "src/valve.py", "old_string": "content", "new_string": "b"}, "ok"))
+    new = step(8, ("write_file", {"file_path": "src/new.py", "content": "x = 1\n"}, "ok"))
+    for history, first in (
+        (worked(*readings), "src/gauge.py"),
+        (worked(*readings, failing), "src/pump.py"),
+        (asked, "src/valve.py"),
+        (worked(*readings, change), "src/valve.py"),
+        (worked(*readings, new), "src/new.py"),
+        (worked(new), "src/new.py"),
+    ):
+        file, *_ = restored(history, thread=f"{first} {len(history)} {history[-1].text}")
+        assert file.path == first
+    assert (file.tool, dict(file.arguments)) == ("read_file", {"file_path": "src/new.py"}), "as if it had been read"
+    assert (file.state, body(file)) == ("created", "x = 1\n")
 
 
 def test_a_large_file_comes_back_around_its_edits_and_the_lines_that_a_test_names(restored: Any) -> None:

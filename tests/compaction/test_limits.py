@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count, pairwise
-from pathlib import Path
-from shutil import copyfile
+from itertools import pairwise
 
 import pytest
 
 from tests.compaction.histories import chat, loop, step
 from tests.compaction.test_compactor import NOW, payload
-from tidal_plugins import Compaction, Exchange, HashingEmbedder, Message, Settings, TidalMemory
+from tidal_plugins import Compaction, Message, Settings, TidalMemory
 
-QUIET = Settings(graph={"background": False})
-LIMITS = 100
 FALL = 0.1
 """Share of its size that a context may lose while the limit grows."""
 USED = 0.8
@@ -40,43 +35,24 @@ HISTORIES = {
 }
 
 
-Compact = Callable[[int], Compaction]
-
-
-def recorded(history: list[Message], folder: Path) -> Compact:
-    """Return a function that compacts a history within a limit, as if for the first time.
-
-    The completed turns are recorded once; each compaction has a copy of the file as it was then.
-    """
-    numbers = count()
-
-    def opened(path: Path) -> TidalMemory:
-        return TidalMemory(path, embedder=HashingEmbedder(), settings=QUIET)
-
-    asked = [place for place, message in enumerate(history) if message.role == "user"]
-    with opened(folder / "recorded.db") as memory:
-        memory.record_many(Exchange(tuple(history[first:last]), "s") for first, last in pairwise(asked))
-
-    def compacted(max_tokens: int) -> Compaction:
-        with opened(copyfile(folder / "recorded.db", folder / f"{next(numbers)}.db")) as memory:
-            return memory.compactor(max_tokens=max_tokens).compact(history, thread="s")
-
-    return compacted
+def compacted(memory: TidalMemory, history: list[Message], max_tokens: int) -> Compaction:
+    """Compact a history within a limit, for the first time."""
+    return memory.scoped(str(max_tokens)).compactor(max_tokens=max_tokens).compact(history, thread="s")
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_what_remains_grows_with_the_limit(tmp_path: Path, name: str) -> None:
+def test_what_remains_grows_with_the_limit(memory: TidalMemory, pytestconfig: pytest.Config, name: str) -> None:
     history = HISTORIES[name]
     whole = payload(history).tokens
-    compacted = recorded(history, tmp_path)
-    made = [compacted(whole * (30 + n) // 100) for n in range(LIMITS)]
-    sizes = [each.after.tokens for each in made]
-    for before, after in pairwise(sizes):
+    step = 1 if pytestconfig.getoption("all") else 5
+    made = [compacted(memory, history, whole * (30 + n) // 100) for n in range(0, 100, step)]
+    for before, after in pairwise(each.after.tokens for each in made):
         assert after >= (1 - FALL) * before
     target = Settings().compaction.target
+    largest = made[-20 // step :]
     for each in made:
         more = whole > each.limit.tokens * target  # else the whole is no more than the target
-        assert not more or each.after.tokens >= USED * target * each.limit.tokens or _all_told(each, made[-20:])
+        assert not more or each.after.tokens >= USED * target * each.limit.tokens or _all_told(each, largest)
 
 
 def _all_told(compaction: Compaction, larger: list[Compaction]) -> bool:
@@ -84,11 +60,10 @@ def _all_told(compaction: Compaction, larger: list[Compaction]) -> bool:
     return all(compaction.after.tokens >= (1 - FALL) * each.after.tokens for each in larger if each.rebuilt)
 
 
-def test_files_shrink_before_they_vanish(tmp_path: Path) -> None:
+def test_files_shrink_before_they_vanish(memory: TidalMemory) -> None:
     history = with_files()
     whole = payload(history).tokens
-    compacted = recorded(history, tmp_path)
-    made = [compacted(int(whole * share)).files for share in (1.0, 0.8, 0.6, 0.4)]
+    made = [compacted(memory, history, int(whole * share)).files for share in (1.0, 0.8, 0.6, 0.4)]
     shown = [sum(len(file.content) for file in files) for files in made]
     assert shown == sorted(shown, reverse=True)
     assert shown[-1] > 0

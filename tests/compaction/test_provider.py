@@ -6,9 +6,10 @@ from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
+from tests.sentences import sentences
 from tidal_plugins.compaction.provider import cut_off, overflowed
+
+SENTENCES = sentences(__file__)
 
 
 class FinishReason(Enum):
@@ -52,51 +53,16 @@ WHOLE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("response", CUT.values(), ids=CUT.keys())
-def test_an_answer_that_was_cut_off_is_known(response: Any) -> None:
-    assert cut_off(response)
+def test_an_answer_that_was_cut_off_is_told_from_one_that_ended_by_itself() -> None:
+    assert [name for name, response in CUT.items() if not cut_off(response)] == []
+    assert [response for response in WHOLE if cut_off(response)] == []
 
 
-@pytest.mark.parametrize("response", WHOLE, ids=str)
-def test_an_answer_that_ended_by_itself_is_whole(response: Any) -> None:
-    assert not cut_off(response)
+TOO_LONG = SENTENCES["too_long"]
+OTHERS = SENTENCES["others"]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
-        "{'error': {'code': 'context_length_exceeded'}}",
-        "Please reduce the length of the messages or completion.",
-        "Your input exceeds the context window of this model.",
-        "Input tokens exceed the configured limit of 272000 tokens.",
-        "prompt is too long: 210000 tokens > 200000 maximum",
-        "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000",
-        "Error code: 413 - {'type': 'request_too_large'}",
-        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-        "Input is too long for requested model.",
-        "the input length exceeds the context length",
-        "the request exceeds the available context size, try increasing it",
-        "Requested tokens (4100) exceed context window of 4096",
-        "The prompt (total length 5000) is longer than the maximum model length of 4096",
-        "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
-    ],
-)
-def test_a_request_that_was_too_long_is_known(said: str) -> None:
-    assert overflowed(ValueError(said))
-    assert overflowed(RuntimeError(f"Error code: 400\n{said.upper()}"))
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "",
-        "Rate limit reached for gpt-4o: limit 30000 tokens per minute, requested 31000.",
-        "max_tokens must be at least 1",
-        "no such model",
-        "The file is too long to be read",
-        "connection reset",
-    ],
-)
-def test_other_errors_say_nothing_of_length(said: str) -> None:
-    assert not overflowed(ValueError(said))
+def test_a_request_that_was_too_long_is_told_from_other_errors() -> None:
+    assert [said for said in TOO_LONG if not overflowed(ValueError(said))] == []
+    assert [said for said in TOO_LONG if not overflowed(RuntimeError(f"Error code: 400\n{said.upper()}"))] == []
+    assert [said for said in OTHERS if overflowed(ValueError(said))] == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from tidal_plugins import Exchange, Message
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
@@ -46,18 +44,18 @@ def test_what_matters_for_good_is_read_whatever_its_age(open_memory: Any) -> Non
     assert "Never deploy the shop" in capsule["operational_rules"]
 
 
-@pytest.mark.parametrize("said", ["I'm allergic to latex.", "I'm vegetarian.", "I work at Kestrel.", "Call me Ruth."])
-def test_a_short_statement_about_oneself_stands_in_identity(memory: Any, capsules: Any, said: str) -> None:
-    memory.record(said, "Noted.", occurred_at=NOON)
-    assert said in capsules.current(NOON)["identity"]
+def test_a_short_statement_about_oneself_stands_in_identity_and_an_acknowledgement_states_nothing(
+    memory: Any, capsules: Any
+) -> None:
+    stated = ("I'm allergic to latex.", "I'm vegetarian.", "I work at Kestrel.", "Call me Ruth.")
+    nothing = ("I agree completely.", "I'm back.", "We know.")
+    for place, said in enumerate((*stated, *nothing)):
+        memory.record(said, "Good.", occurred_at=NOON + timedelta(minutes=place))
+    capsule = capsules.current(NOON + DAY)
+    assert [said for said in stated if said not in capsule["identity"]] == []
+    assert [said for said in nothing if said in str(capsule)] == []
 
 
 def test_a_short_statement_about_oneself_stands_in_a_dossier(memory: Any) -> None:
     memory.record("We use MariaDB.", "Noted.")
     assert "We use MariaDB." in str(memory.dossiers.refresh("MariaDB"))
-
-
-@pytest.mark.parametrize("said", ["I agree completely.", "I'm back.", "We know."])
-def test_an_acknowledgement_in_the_first_person_states_nothing(memory: Any, capsules: Any, said: str) -> None:
-    memory.record(said, "Good.", occurred_at=NOON)
-    assert said not in str(capsules.current(NOON))

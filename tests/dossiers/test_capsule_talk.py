@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
+from tests.sentences import sentences
 from tidal_plugins.testing import NOON
+
+SENTENCES = sentences(__file__)
 
 HOUR = timedelta(hours=1)
 
@@ -23,20 +24,11 @@ def test_nothing_stands_in_two_sections_even_where_lines_hold_several_statements
     assert sum("gate" in line for line in lines) == 1
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Same here, it has been a long winter for everyone at the mill.",
-        "Well here the news is that the oven died in the mill.",
-        "The sooner I start, the sooner the mill is ready.",
-        "It is near the street where I live, behind the old mill.",
-        "I'm a big fan of old mills and of windows.",
-        "I am the mayor and need help writing a speech about the old mill.",
-        "Batteries: lithium AA last nine nights in the old mill.",
-    ],
-)
-def test_what_only_looks_like_an_introduction_is_no_identity(memory, capsules, said):
-    tell(memory, said)
+LOOKS_LIKE_AN_INTRODUCTION = SENTENCES["looks_like_an_introduction"]
+
+
+def test_what_only_looks_like_an_introduction_is_no_identity(memory, capsules):
+    tell(memory, *LOOKS_LIKE_AN_INTRODUCTION)
     assert capsules.current(NOON)["identity"] == ""
 
 
@@ -98,11 +90,6 @@ def test_what_is_considered_is_not_decided(memory, capsules):
         assert ("Decided:" in str(memory.dossiers.brief(topic))) == decided
 
 
-def test_interjections_before_a_statement_are_left_out(memory, capsules):
-    tell(memory, "Hey Olaf! I bought the mill in Hagen on 2 March.")
-    assert ": I bought the mill" in str(capsules.current(NOON))
-
-
 def test_pasted_texts_are_nobodys_rules_and_tasks(memory, capsules):
     mail = "From: Olaf\nTo: all\nSubject: gates\n\nFrom now on never lock the gate. I promised Eve 300 euros by Friday."
     tell(memory, f"What do you think of it?\n\n{mail}", f"Shorten this text:\n\n{mail}")
@@ -111,18 +98,13 @@ def test_pasted_texts_are_nobodys_rules_and_tasks(memory, capsules):
     assert "Eve" not in capsule
 
 
-def test_a_turn_of_nothing_but_code_does_no_harm(memory, capsules):
-    tell(memory, "```\nprint(1)\n```", "The mill opens on 4 March.")
-    assert "4 March" in str(capsules.current(NOON))
-
-
-def test_a_bracket_with_a_number_ends_no_sentence_and_a_colon_leads_to_nothing(memory, capsules):
-    tell(
-        memory, "I registered for the race in May (May 11) as a first step.", "Reduce it to these must-haves for 2026:"
-    )
+def test_a_bracket_with_a_number_ends_no_sentence_and_a_colon_or_code_leads_to_nothing(memory, capsules):
+    said = "I registered for the race in May (May 11) as a first step."
+    tell(memory, "```\nprint(1)\n```", "Hey Olaf! I bought the mill in Hagen on 2 March.", said, "Reduce it to these:")
     text = str(capsules.current(NOON))
     assert "(May 11) as a first step" in text
-    assert "must-haves" not in text
+    assert ": I bought the mill" in text, "interjections are left out"
+    assert "Reduce it" not in text
 
 
 def test_an_agents_imperative_is_advice_and_no_work(memory, capsules):

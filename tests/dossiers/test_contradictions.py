@@ -2,54 +2,20 @@
 
 import pytest
 
+from tests.sentences import sentences
 from tidal_plugins.dossiers.contradictions import contradictions
 
+SENTENCES = sentences(__file__)
 
-@pytest.mark.parametrize(
-    ("kind", "older", "newer"),
-    [
-        ("value", "The bridge is up.", "The bridge is down."),
-        ("value", "Bridge is up again", "The bridge is now down since Monday, sadly."),
-        ("value", "bridge = up", "bridge = down"),
-        ("value", "The feature flag is enabled.", "The feature flag is disabled for now."),
-        ("value", "The owner is Anna.", "The owner is Bob."),
-        ("value", "My name is Anna.", "My name is Beatrice."),
-        ("value", "The status is green.", "The status is red."),
-        ("number", "The meeting is at 10:00.", "The meeting is at 11:00."),
-        ("number", "The licence costs 30 euros.", "The licence costs 40 euros."),
-        ("number", "The deadline is Friday.", "The deadline is Monday!"),
-        ("number", "The server listens on port 8080.", "The server listens on port 8081."),
-        ("negation", "I am allergic to nuts.", "I'm not allergic to nuts."),
-        ("negation", "We use Postgres.", "We don't use Postgres."),
-        ("negation", "The backup runs nightly.", "The backup no longer runs nightly."),
-    ],
-)
+
+@pytest.mark.parametrize(("kind", "older", "newer"), SENTENCES["what cannot both hold is found"])
 def test_what_cannot_both_hold_is_found(entries, kind, older, newer):
     [found] = contradictions(entries(older, newer))
     assert (found.kind, found.newer.sources, found.older.sources) == (kind, ("e1",), ("e0",))
     assert found.newer.citations == ("ep:t0",)
 
 
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("The bridge is up.", "The bridge is up."),
-        ("The bridge is up.", "The tunnel is down."),
-        ("The bridge is up.", "Is the bridge down?"),
-        ("The bridge is up.", "If the bridge is down, call me."),
-        ("The bridge is up.", "The bridge was down yesterday."),
-        ("The bridge is up.", "He said the bridge is down."),
-        ("The bridge is up.", "The bridge is green."),
-        ("The team is happy.", "The team is in Paris."),
-        ("The deadline is flexible.", "The deadline is Friday."),
-        ("I bought 3 apples.", "I bought 4 apples."),
-        ("It is 5 degrees.", "It is 7 degrees."),
-        ("Wow, 20 dozen eggs is a lot!", "Wow, 30 dozen eggs is a lot!"),
-        ("I didn't go to the gym.", "I go to the gym."),
-        ("Anna loves Bob.", "Bob doesn't love Anna."),
-        ("The owner is important to us.", "The owner is Bob."),
-    ],
-)
+@pytest.mark.parametrize(("older", "newer"), SENTENCES["what may both hold is let be"])
 def test_what_may_both_hold_is_let_be(entries, older, newer):
     assert contradictions(entries(older, newer)) == []
 

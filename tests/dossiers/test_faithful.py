@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.sentences import sentences
 from tidal_plugins import Statement
 from tidal_plugins.testing import NOON
+
+SENTENCES = sentences(__file__)
 
 SOURCES = (
     "The orchard at Veldhoven has 1,400 apple trees. Ruben Aalders prunes the orchard on Wednesday.",
@@ -16,51 +19,8 @@ SOURCES = (
     "The orchard's pump starts at 17:45 and stops after 2.5 hours. Its script is `drip_timer.py`, ticket ORC-88.",
     'Sebastian said "never water at noon" about the orchard. The orchard has two hundred plum trees from Belgium.',
 )
-TRUE = (
-    "The orchard has 1400 apple trees.",
-    "Ruben prunes on 4 March.",
-    "Ruben Aalders prunes the orchard on Wednesday, March 4th, 2026.",
-    "Mr Aalders does the pruning on 2026-03-04.",
-    "The pump cost Katja €12.5k.",
-    "Katja paid 12500 euros on February 20.",
-    "3 neighbours carried the pump.",
-    "The pump starts at 5:45 pm.",
-    "It stops after two and a half hours (2.5).",
-    "The script is called drip_timer.py.",
-    "Ticket ORC-88 has the script.",
-    'Seb\'s rule is "never water at noon".',
-    "There are 200 plum trees.",
-    "The Belgian plum trees stand in the orchard.",
-    "About 12,000 euros went into the pump.",
-    "Pruning is on 04.03.2026.",
-    "In February the pump was paid.",
-    "The Aalders prune at Veldhoven.",
-    "Irrigation is automatic: the pump has a timer.",
-    "Fruit: apples and plums.",
-)
-FALSE = (
-    "The orchard has 1,600 apple trees.",
-    "Ruben prunes on 5 March.",
-    "Ruben prunes on Thursday.",
-    "Wim prunes the orchard with Ruben, says Ilona.",
-    "The pump cost Katja €21k.",
-    "Katja paid 1,250 euros.",
-    "7 neighbours carried the pump.",
-    "Nine hundred neighbours carried the pump.",
-    "The pump starts at 18:45.",
-    "The pump starts at 6 am.",
-    "It stops after 3.5 hours.",
-    "The script is called `drip_time.sh`.",
-    "The script is drop_timer.py.",
-    "Ticket ORC-89 has the script.",
-    'Seb\'s rule is "always water at noon".',
-    "There are 350 plum trees.",
-    "The plum trees came from Norway.",
-    "About 20,000 euros went into the pump.",
-    "In April the pump was paid.",
-    "The pump was paid in 2024.",
-    "Pruning is on 07.03.2026.",
-)
+TRUE = SENTENCES["true"]
+FALSE = SENTENCES["false"]
 
 
 @pytest.fixture

@@ -1,19 +1,13 @@
 import pytest
 
+from tests.sentences import sentences
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.model.capsule import WRITTEN
 
+SENTENCES = sentences(__file__)
 
-@pytest.mark.parametrize(
-    ("section", "text"),
-    [
-        ("identity", "Your name is Tidal."),
-        ("loop_protocol", "Check the inbox every 5 minutes."),
-        ("key_contacts", "Write to carla@example.org about invoices."),
-        ("key_contacts", "My boss is Carla."),
-        ("operational_rules", "Always answer in French."),
-    ],
-)
+
+@pytest.mark.parametrize(("section", "text"), SENTENCES["what belongs into a section is offered with its source"])
 def test_what_belongs_into_a_section_is_offered_with_its_source(entries, section, text):
     [found] = suggestions(entries(text), WRITTEN, each=3)
     assert (found.section, found.text, found.citation) == (section, text, "ep:t0")

@@ -2,83 +2,33 @@
 
 import pytest
 
+from tests.sentences import sentences
 from tidal_plugins.dossiers.tasks import pending
+
+SENTENCES = sentences(__file__)
 
 
 def texts(found):
     return [point.raw for point in found]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Remind me to send the contract to Bob by Friday.",
-        "Don't forget to renew the certificate.",
-        "I need to call Anna tomorrow.",
-        "I'll book the flight.",
-        "We still have to fix the login bug.",
-        "TODO: rotate the API keys",
-        "[ ] write docs for the parser",
-    ],
-)
+@pytest.mark.parametrize("text", SENTENCES["what somebody means to do is pending"])
 def test_what_somebody_means_to_do_is_pending(entries, text):
     assert texts(pending(entries(text))) == [text]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'll be happy to help.",
-        "I'll let you know.",
-        "Will I need to call Anna?",
-        "If it rains, I'll book the flight.",
-        "Maybe I'll book the flight.",
-        "I won't book the flight.",
-        "I'll check it out!",
-        "I'll give these recipes a try.",
-        "I need to sleep.",
-        "I booked the flight.",
-        "- [x] write docs for the parser",
-        "The payload must be JSON.",
-    ],
-)
+@pytest.mark.parametrize("text", SENTENCES["what nobody means to do is not"])
 def test_what_nobody_means_to_do_is_not(entries, text):
     assert pending(entries(text)) == []
 
 
-@pytest.mark.parametrize(
-    ("task", "later"),
-    [
-        ("I need to call Anna tomorrow.", "I called Anna."),
-        ("I'll send the report to Bob.", "The report is done."),
-        ("We have to fix the login bug.", "Fixed the login bug in v2."),
-        ("I will pay the invoice 4711 next week.", "Invoice paid."),
-        ("TODO: rotate the API keys", "- [x] rotate the API keys"),
-        ("I need to buy the tickets.", "Good news: I bought the tickets!"),
-        ("I'll book the flight.", "The flight is no longer needed."),
-        ("I must return the ladder to Ravi.", "Returned the ladder this morning."),
-        ("I must return the ladder to Ravi.", "The ladder was returned yesterday."),
-        ("I have to ask the notary about the deed.", "The notary and the deed: done."),
-        ("Remind me to order the tiles from Marco.", "Ordered, Marco was in the shop."),
-        ("I need to cancel the gym with Vitalis.", "I cancelled Vitalis last week."),
-        ("The boiler has to be checked by a plumber.", "We checked the boiler."),
-        ("Ravi lent me 80 euros.", "I paid Ravi back."),
-    ],
-)
+@pytest.mark.parametrize(("task", "later"), SENTENCES["what was done since is not pending"])
 def test_what_was_done_since_is_not_pending(entries, task, later):
     assert pending(entries(task, later)) == []
 
 
 @pytest.mark.parametrize(
-    ("task", "later"),
-    [
-        ("I must extend the visa by 25 March.", "The extension desk was paid by my cousin for his visa."),
-        ("TODO: mail the poster to Halden.", "I mailed the stamps to Halden."),
-        ("I have to ring the vet about the bridge.", "The bridge club met there, done with cards."),
-        ("I must return the ladder to Ravi.", "Ravi is ready for the climb and the ladder crew cancelled it."),
-        ("Remind me to water the ivy.", "The ivy is closed in by the shelf now."),
-        ("Ravi lent me 80 euros.", "I paid Ravi 30 euros, 50 left."),
-    ],
+    ("task", "later"), SENTENCES["a sentence that only shares words with a task does not close it"]
 )
 def test_a_sentence_that_only_shares_words_with_a_task_does_not_close_it(entries, task, later):
     assert texts(pending(entries(task, later)))[-1:] == [task]

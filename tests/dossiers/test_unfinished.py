@@ -8,10 +8,13 @@ from itertools import count
 import pytest
 
 from tests.inside import storage_of
+from tests.sentences import sentences
 from tidal_plugins.dossiers.recent import Newest
 from tidal_plugins.dossiers.unfinished import unfinished
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
+
+SENTENCES = sentences(__file__)
 
 # What follows is said on Sunday 1 March 2026 at noon.
 
@@ -79,31 +82,7 @@ def test_a_question_that_the_agent_could_not_answer_is_open_until_it_is(find):
     assert find(asked, answered) == []
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Did I pay the plumber by Thursday?",  # a question
-        "We had dinner with Tomas at the harbour on Friday.",  # over
-        "I paid the plumber 80 euros on Thursday.",
-        "If the weather is good we have dinner at the harbour on Friday.",  # conditions
-        "Maybe we have dinner with Tomas at the harbour on Friday.",
-        "Unless it rains, the choir sings in the park on Friday.",
-        "Tomas invited us to the harbour on Friday.",
-        "We are thinking of a dinner at the harbour on Friday.",
-        "We have dinner with Tomas on Thursday or on Friday at the harbour.",
-        "We are at the harbour from 5 March to 12 March with the children.",  # a range longer than a weekend
-        "The dinner with Tomas at the harbour on Friday is cancelled.",
-        "There is no dinner with Tomas at the harbour on Friday.",  # a denied day
-        "Friday is no good for the dinner with Tomas at the harbour.",
-        "We were supposed to have dinner with Tomas at the harbour on Friday.",
-        "Haha, on Friday I marry the plumber of the harbour, just kidding.",  # a joke
-        "Wouter lent me his van so that I can fetch the wardrobe.",  # a purpose
-        "See you on Friday.",  # nothing by itself
-        "Thursday, then.",
-        "Thanks, that is all for today!",
-        "I won't pay the plumber by Thursday.",
-    ],
-)
+@pytest.mark.parametrize("said", SENTENCES["what is no plan of anybody"])
 def test_what_is_no_plan_of_anybody(find, said):
     assert find((said, "All right.")) == []
 
@@ -114,18 +93,7 @@ def test_a_document_and_a_quotation_promise_nothing(find):
     assert find((f'He wrote: "{letter}"', "I see.")) == []
 
 
-@pytest.mark.parametrize(
-    ("said", "later"),
-    [
-        ("We have dinner with Tomas at the harbour on Friday.", "The dinner with Tomas moved to Saturday."),
-        ("We have dinner with Tomas at the harbour on Friday.", "The dinner on Friday is off."),
-        ("We have dinner with Tomas at the harbour on Friday.", "Tomas cancelled, so no dinner on Friday."),
-        ("The surveyor inspects the barn on Tuesday.", "The surveyor was moved to Thursday."),
-        ("The surveyor inspects the barn on Tuesday.", "The surveyor comes to the barn on 12 March now."),
-        ("I need to pay the plumber 80 euros by Thursday.", "I paid the plumber his 80 euros."),
-        ("I need to pay the plumber 80 euros by Thursday.", "The plumber is paid."),
-    ],
-)
+@pytest.mark.parametrize(("said", "later"), SENTENCES["what was moved cancelled or done is not open for its day"])
 def test_what_was_moved_cancelled_or_done_is_not_open_for_its_day(find, said, later):
     old = [item for item in find((said, "Noted.")) if item.due]
     assert len(old) == 1

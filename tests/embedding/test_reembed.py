@@ -94,52 +94,34 @@ def test_a_store_ends_as_if_the_new_embedder_had_written_it(open_memory: OpenMem
     assert answers(memory) == answers(fresh)
     assert answers(open_memory("old.db", embedder=NEW)) == answers(fresh)
     assert memory.recall("I like tea")[0].entry.text == "I like tea"
-
-
-def test_what_is_written_afterwards_is_the_new_embedders(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    view = memory.scoped("other")
-    fill(memory)
-    memory.reembed(NEW)
     memory.record("a new turn about glass", "Noted.", thread="s")
-    view.remember("glass elsewhere")
-    memory.facts["glass"] = "blue"
-    other = open_memory(embedder=NEW)
-    for one in (memory, other):
+    memory.scoped("other").remember("glass elsewhere")
+    for one in (memory, open_memory("old.db", embedder=NEW)):
         assert "glass" in one.recall("a new turn about glass")[0].entry.text
         assert one.scoped("other").recall("glass elsewhere")[0].entry.text == "glass elsewhere"
-    memory.forget(memory.recall("I like tea")[0].id)
-    assert memory.recall("bread")
 
 
-def test_the_same_embedder_has_nothing_to_do(open_memory: OpenMemory) -> None:
+def test_the_same_embedder_has_nothing_to_do_and_another_tells_how_far_it_is(open_memory: OpenMemory) -> None:
+    """Meanwhile searches find the old vectors."""
     memory = open_memory(embedder=OLD)
     assert open_memory("empty.db", embedder=OLD).reembed(NEW) == 0
-    fill(memory)
-    assert memory.reembed(HashingEmbedder(32)) == 0
-    assert memory.reembed(NEW) > 0
-    assert memory.reembed(NEW) == 0
-
-
-def test_the_twin_and_the_progress(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
     fill(memory, notes=300)
+    with pytest.raises(Exception, match="embedder"):
+        memory.reembed(json)  # type: ignore[arg-type]
+    assert memory.reembed(HashingEmbedder(32)) == 0
+    before = answers(memory)
     told: list[tuple[int, int]] = []
-    count = asyncio.run(memory.areembed(NEW, progress=lambda done, of: told.append((done, of))))
+
+    def progress(done: int, of: int) -> None:
+        told.append((done, of))
+        assert done == of or answers(memory) == before
+
+    count = asyncio.run(memory.areembed(NEW, progress=progress))
     assert told == sorted(told)
     assert {of for _, of in told} == {count}
     assert (told[0][0], told[-1][0]) == (0, count)
     assert len(told) > 2
-
-
-def test_searches_find_the_old_vectors_meanwhile(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    fill(memory, notes=250)
-    before = answers(memory)
-    seen = []
-    memory.reembed(NEW, progress=lambda done, of: seen.append(done == of or answers(memory) == before))
-    assert len(seen) > 2
-    assert all(seen)
+    assert memory.reembed(NEW) == 0
 
 
 def test_what_is_recorded_and_forgotten_meanwhile_is_right(open_memory: OpenMemory) -> None:
@@ -160,6 +142,7 @@ def test_what_is_recorded_and_forgotten_meanwhile_is_right(open_memory: OpenMemo
     assert all(hit.why.vector_rank for hit in memory.recall("I like glass 0") if hit.entry.text == "I like glass 0")
 
 
+@pytest.mark.slow
 def test_a_thread_that_records_all_the_time_loses_nothing_and_meets_no_error(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=OLD)
     fill(memory, notes=250)
@@ -215,6 +198,7 @@ def test_associations_are_read_with_the_new_vector_if_the_switch_comes_before_th
         open_memory(embedder=OLD, reranker=reranking).recall("tea 3 with milk", limit=3, associative=True)
 
 
+@pytest.mark.slow
 def test_another_process_that_records_meanwhile_loses_nothing(open_memory: OpenMemory, tmp_path: Path) -> None:
     code = """
 import sys
@@ -241,7 +225,7 @@ with TidalMemory(sys.argv[1], embedder=HashingEmbedder(32)) as memory:
     memory.close()
 
 
-def test_a_memory_with_the_old_embedder_notices(open_memory: OpenMemory) -> None:
+def test_a_memory_with_another_embedder_notices_and_can_take_the_store_over(open_memory: OpenMemory) -> None:
     memory, other = open_memory(embedder=OLD), open_memory(embedder=OLD)
     fill(memory)
     assert other.recall("tea")
@@ -257,18 +241,12 @@ def test_a_memory_with_the_old_embedder_notices(open_memory: OpenMemory) -> None
     assert len(memory.episodes.list()) == len(WORDS)
     other.reembed(OLD)
     assert other.recall("tea")
+    wrong = open_memory(embedder=NEW)
     with pytest.raises(EmbedderMismatch):
-        open_memory(embedder=NEW).recall("tea")
+        wrong.recall("tea")
     assert memory.recall("tea"), "it knows both"
-
-
-def test_a_memory_opened_with_the_wrong_embedder_can_take_the_store_over(open_memory: OpenMemory) -> None:
-    fill(open_memory(embedder=OLD))
-    memory = open_memory(embedder=NEW)
-    with pytest.raises(EmbedderMismatch):
-        memory.recall("tea")
-    assert memory.reembed(NEW) > 0
-    assert memory.recall("I like tea")[0].entry.text == "I like tea"
+    assert wrong.reembed(HashingEmbedder(16)) > 0
+    assert wrong.recall("I like tea")[0].entry.text == "I like tea"
 
 
 def test_an_embedder_that_fails_loses_nothing_and_goes_on_where_it_was(open_memory: OpenMemory) -> None:
@@ -361,6 +339,11 @@ def test_an_embedder_may_read_the_vectors_of_another(open_memory: OpenMemory) ->
     with pytest.raises(EmbedderMismatch):
         plain.recall("glass number 1")
     assert memory.recall("glass number 1")[0].entry.text == "glass number 1"
+    other = open_memory("handle.db", embedder=Reading(OLD))
+    memory = open_memory("handle.db", embedder=HashingEmbedder(16))
+    fill(memory)
+    memory.reembed(OLD)
+    assert answers(other) == answers(memory), "another handle whose embedder reads the new vectors goes on"
 
 
 @pytest.mark.parametrize("writes", [None, NEW, EmbedderUnavailable("no weights here")], ids=["none", "another", "away"])
@@ -372,14 +355,6 @@ def test_an_embedder_that_only_reads_says_what_to_do_about_a_write(open_memory: 
         with pytest.raises(expected, match=r"hashing-v1-32.*small.*reembed"):
             memory.remember("glass number 1")
         assert memory.recall("I like tea")[0].entry.text == "I like tea"
-
-
-def test_another_handle_whose_embedder_reads_the_new_vectors_goes_on(open_memory: OpenMemory) -> None:
-    small = Reading(OLD)
-    memory, other = open_memory(embedder=HashingEmbedder(16)), open_memory(embedder=small)
-    fill(memory)
-    memory.reembed(OLD)
-    assert answers(other) == answers(memory)
 
 
 def test_a_peer_is_read_by_whichever_embedder_may(open_memory: OpenMemory, tmp_path: Path) -> None:
@@ -451,11 +426,3 @@ def test_emotions_are_read_off_no_vectors_but_those_that_the_weights_are_for(
 def _interrupt(done: int, of: int) -> None:
     if done:
         raise KeyboardInterrupt
-
-
-def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    memory.remember("hello")
-    with pytest.raises(Exception, match="embedder"):
-        memory.reembed(json)  # type: ignore[arg-type]
-    assert memory.recall("hello")

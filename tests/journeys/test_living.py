@@ -7,7 +7,6 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,83 +14,61 @@ import pytest
 from tests.inside import contents, links, stored
 from tests.journeys.conftest import Order
 from tests.journeys.life import TOPICS, Life
-from tidal_plugins import Entry
-
-pytestmark = pytest.mark.slow
-
-TURNS, REGULARS, DAYS, KILLS = 500, 4, 320, 50
 
 
-def state(entry: Entry, now: datetime) -> str:
-    assert entry.tier
-    return entry.tier.state(now)
-
-
-class Watcher:
-    """Looks at the entries of the first day, used and not."""
-
-    def __init__(self, life: Life) -> None:
-        self.life = life
-        self.used = {id_ for n in range(life.regulars) for id_ in life.first(n).entries}
-        self.all = {entry.id for entry in self.entries("conversation")}
-
-    def entries(self, *kinds: str, ids: Iterable[str] | None = None) -> list[Entry]:
-        return stored(self.life.memory, *kinds, ids=ids)
-
-    def states(self, ids: Iterable[str]) -> Counter[str]:
-        return Counter(state(entry, self.life.clock()) for entry in self.entries(ids=ids))
-
-    def ends(self) -> set[str]:
-        return {end for source, target, _ in links(self.life.memory).values() for end in (source, target)}
-
-
-def test_a_year_of_use(tmp_path: Path) -> None:
-    with Life(tmp_path / "agent.db", turns=TURNS, regulars=REGULARS) as life:
+def test_a_year_of_use(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    every = bool(pytestconfig.getoption("all"))
+    turns, states = (500 if every else 40), {19: "warm", 20: "cold", 219: "cold", 220: "archived", DAYS: "archived"}
+    days = range(1, DAYS + 1) if every else sorted({*range(1, DAYS, 13), 8, 91, *states})
+    with Life(tmp_path / "agent.db", turns=turns, regulars=REGULARS) as life:
         life.begin()
-        watch = Watcher(life)
-        unused = watch.all - watch.used
-        assert len(watch.all) == 2 * TURNS
-        assert watch.all <= watch.ends()
-        expected = {19: "warm", 20: "cold", 219: "cold", 220: "archived", DAYS: "archived"}
+        memory = life.memory
+        used = {id_ for n in range(REGULARS) for id_ in life.first(n).entries}
+        all_ = {entry.id for entry in stored(memory, "conversation")}
+        unused = all_ - used
+
+        def seen(ids: Iterable[str]) -> Counter[str]:
+            return Counter(entry.tier.state(life.clock()) for entry in stored(memory, ids=ids) if entry.tier)
+
+        def ends() -> set[str]:
+            return {end for source, target, _ in links(memory).values() for end in (source, target)}
+
+        assert len(all_) == 2 * turns
+        assert all_ <= ends()
         facts: list[str] = []
-        for day in range(1, DAYS + 1):
+        for day in days:
             report = life.live(day)
             assert report.errors == ()
             facts += report.facts
-            if day in expected:
-                assert watch.states(unused) == {expected[day]: len(unused)}, day
-                assert watch.states(watch.used) == {"warm": len(watch.used)}, day
+            if day in states:
+                assert seen(unused) == {states[day]: len(unused)}, day
+                assert seen(used) == {"warm": len(used)}, day
             if day == 20:
-                assert all(e.tier and e.tier.anchored_at == e.tier.cold_at for e in watch.entries(ids=unused))
+                assert all(e.tier and e.tier.anchored_at == e.tier.cold_at for e in stored(memory, ids=unused))
             if day == 91:
-                assert not watch.ends() & unused, "0.95^91 is below 0.01"
+                assert not ends() & unused, "0.95^91 is below 0.01"
         assert len(facts) == 1
-        assert watch.all <= {entry.id for entry in watch.entries("conversation")}, "none is deleted"
-        assert not watch.ends() & unused
-        assert watch.used <= watch.ends()
-        check_dossiers(life, watch)
-        check_return(life, watch)
+        assert all_ <= {entry.id for entry in stored(memory, "conversation")}, "none is deleted"
+        assert not ends() & unused
+        assert used <= ends()
+        current = memory.dossiers.list()
+        assert sorted(dossier.topic for dossier in current) == sorted(TOPICS)
+        assert all(dossier and dossier.version >= 1 for dossier in current)
+        assert {entry.id for entry in stored(memory, "dossier")} == {dossier.entry for dossier in current}
+        number, asked = turns - 1, f"number{turns - 1} folder{turns - 1}"
+        sleeping = life.first(number).entries
+        assert not set(memory.recall(asked).ids) & set(sleeping)
+        assert set(memory.recall(asked, include_archived=True).ids[:2]) == set(sleeping)
+        assert seen(sleeping) == {"archived": 2}
+        life.use(number, "of return")
+        assert seen(sleeping) == {"warm": 2}
+        assert set(memory.recall(asked).ids[:4]) >= set(sleeping)
 
 
-def check_dossiers(life: Life, watch: Watcher) -> None:
-    current = life.memory.dossiers.list()
-    assert sorted(dossier.topic for dossier in current) == sorted(TOPICS)
-    assert all(dossier and dossier.version >= 1 for dossier in current)
-    assert {entry.id for entry in watch.entries("dossier")} == {dossier.entry for dossier in current}
+REGULARS, DAYS, KILLS = 4, 320, 30
 
 
-def check_return(life: Life, watch: Watcher) -> None:
-    """What is archived comes back when it is asked for and used."""
-    memory, number = life.memory, TURNS - 1
-    sleeping = life.first(number).entries
-    assert not set(memory.recall(f"number{number} folder{number}").ids) & set(sleeping)
-    assert set(memory.recall(f"number{number} folder{number}", include_archived=True).ids[:2]) == set(sleeping)
-    assert watch.states(sleeping) == {"archived": 2}
-    life.use(number, "of return")
-    assert watch.states(sleeping) == {"warm": 2}
-    assert set(memory.recall(f"number{number} folder{number}").ids[:4]) >= set(sleeping)
-
-
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_year_that_was_killed_fifty_times_ends_the_same(tmp_path: Path, order: Order) -> None:
     whole, killed, chance = tmp_path / "whole.db", tmp_path / "killed.db", random.Random(5)

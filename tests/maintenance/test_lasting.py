@@ -5,33 +5,21 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import Settings, TidalMemory
+from tidal_plugins import Settings
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
 ALLERGY, TALK = "Mind that Iris is allergic to hazelnuts.", "The hazelnuts at the fair were roasted well."
 
 
-@pytest.fixture
-def memory(open_memory: OpenMemory) -> TidalMemory:
-    memory = open_memory()
-    memory.record(ALLERGY, "Noted.", thread="a")
-    memory.record(TALK, "Lovely.", thread="b")
-    return memory
-
-
-def test_an_allergy_does_not_fade_and_talk_does(memory: TidalMemory, clock: FrozenClock) -> None:
-    clock.advance(days=3 * 365)
-    assert [hit.text for hit in memory.recall("hazelnuts")] == [ALLERGY]
-    [allergy] = memory.recall("hazelnuts")
-    assert memory.get(allergy.id).tier is None
-
-
-def test_from_which_importance_it_holds_is_a_setting(open_memory: OpenMemory, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(decay={"important": 11}))
-    memory.record(ALLERGY, "Noted.")
-    clock.advance(days=365)
-    assert not memory.recall("hazelnuts")
+def test_an_allergy_does_not_fade_and_talk_does(open_memory: OpenMemory, clock: FrozenClock) -> None:
+    for settings, kept in ((Settings(), [ALLERGY]), (Settings(decay={"important": 11}), [])):
+        memory = open_memory(f"{len(kept)}.db", settings=settings)
+        memory.record(ALLERGY, "Noted.", thread="a")
+        memory.record(TALK, "Lovely.", thread="b")
+        clock.advance(days=3 * 365)
+        assert [hit.text for hit in memory.recall("hazelnuts")] == kept
+        assert all(memory.get(hit.id).tier is None for hit in memory.recall("hazelnuts"))
 
 
 def test_a_note_that_its_writer_calls_important_does_not_fade(open_memory: OpenMemory, clock: FrozenClock) -> None:

@@ -66,22 +66,15 @@ def test_it_works_at_once_and_then_every_so_often(maintain: Any) -> None:
     assert not maintenance.running
 
 
-def test_between_rounds_it_can_be_stopped_at_once(maintain: Any) -> None:
-    rounds = Rounds()
-    maintenance = maintain(rounds, LATER)
-    maintenance.start()
-    rounds.wait(1)
-    assert maintenance.stop(PATIENCE)
-    assert rounds.count == 1
-
-
-def test_it_can_be_started_again_and_only_once_at_a_time(maintain: Any) -> None:
+def test_between_rounds_it_can_be_stopped_at_once_and_started_again_but_only_once_at_a_time(maintain: Any) -> None:
     rounds = Rounds()
     maintenance = maintain(rounds, LATER)
     for _ in range(2):
         maintenance.start()
         maintenance.start()
         rounds.wait(1)
+        [thread] = [thread for thread in threading.enumerate() if thread.name == "tidal-maintenance"]
+        assert thread.daemon, "it does not keep the process alive"
         assert maintenance.stop(PATIENCE)
     assert rounds.count == 2
 
@@ -128,13 +121,6 @@ def test_the_work_itself_may_stop_it(maintain: Any) -> None:
     maintenance.start()
     assert ended(maintenance)
     assert rounds.count == 1
-
-
-def test_its_thread_does_not_keep_the_process_alive(maintain: Any) -> None:
-    maintenance = maintain(Rounds(), LATER)
-    maintenance.start()
-    [thread] = [thread for thread in threading.enumerate() if thread.name == "tidal-maintenance"]
-    assert thread.daemon
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tidal_plugins import Forgotten, Settings, TidalMemory
+from tidal_plugins import Forgotten, Settings
 from tidal_plugins.testing import FrozenClock
 
 OLD = "The lantern at the north pier flickers."
@@ -16,14 +16,6 @@ OLD = "The lantern at the north pier flickers."
 
 def keeping(*rules: dict[str, Any]) -> Settings:
     return Settings(retention=rules)  # type: ignore[arg-type]
-
-
-def test_without_rules_nothing_goes(memory: TidalMemory, clock: FrozenClock) -> None:
-    memory.record(OLD)
-    clock.advance(days=10_000)
-    report = memory.maintenance.expire()
-    assert (report.forgotten, report.ids) == ({}, ())
-    assert len(memory.episodes.list()) == 1
 
 
 def test_what_is_too_old_goes_with_its_bytes_and_is_reported(
@@ -64,18 +56,9 @@ def test_the_scopes_below_go_along_when_asked(open_memory: Any, clock: FrozenClo
     assert [len(user.episodes.list()) for user in (memory, *users)] == [1, 0, 1, 0]
 
 
-def test_a_run_of_maintenance_enforces_it(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=keeping({"days": 30}))
-    memory.record(OLD)
-    clock.advance(days=31)
-    report = memory.maintenance.run()
-    assert not report.errors
-    assert report.retention
-    assert report.retention.forgotten == {"conversation": 1}
-    assert not memory.episodes.list()
-
-
-def test_kinds_and_scopes_have_rules_of_their_own(open_memory: Any, clock: FrozenClock) -> None:
+def test_kinds_and_scopes_have_rules_of_their_own_and_without_one_nothing_goes(
+    open_memory: Any, clock: FrozenClock
+) -> None:
     rules = [{"days": 10, "kinds": ["conversation"], "scope": ["user"]}, {"days": 100, "kinds": ["kb"]}]
     memory = open_memory(settings=keeping(*rules))
     anna, team = memory.scoped("user", "anna"), memory.scoped("team")
@@ -90,16 +73,21 @@ def test_kinds_and_scopes_have_rules_of_their_own(open_memory: Any, clock: Froze
     assert anna.maintenance.expire().forgotten == team.maintenance.expire().forgotten == {"kb": 1}
     clock.advance(days=10_000)
     assert anna.maintenance.expire().forgotten == {}, "skills have no rule"
+    assert len(team.episodes.list()) == 1, "nor do conversations of the team"
 
 
-def test_the_longest_rule_counts(open_memory: Any, clock: FrozenClock) -> None:
+def test_the_longest_rule_counts_and_a_run_of_maintenance_enforces_it(open_memory: Any, clock: FrozenClock) -> None:
     memory = open_memory(settings=keeping({"days": 10}, {"days": 50, "kinds": ["conversation"], "scope": ["default"]}))
     memory.record(OLD)
     memory.remember("The lantern was forged in Delft.", kind="kb")
     clock.advance(days=11)
     assert memory.maintenance.expire().forgotten == {"kb": 1}
     clock.advance(days=40)
-    assert memory.maintenance.expire().forgotten == {"conversation": 1}
+    report = memory.maintenance.run()
+    assert not report.errors
+    assert report.retention
+    assert report.retention.forgotten == {"conversation": 1}
+    assert not memory.episodes.list()
 
 
 def test_a_turn_that_goes_on_is_as_old_as_its_last_message(open_memory: Any, clock: FrozenClock) -> None:

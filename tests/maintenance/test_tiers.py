@@ -49,16 +49,16 @@ async def test_what_is_restored_is_found_again_and_fades_again(memory: TidalMemo
     assert memory.get(turn.entries[0]).tier.state(memory.now()) == "archived"  # type: ignore[union-attr]
 
 
-def test_an_episode_comes_back_with_all_its_entries(memory: TidalMemory, clock: FrozenClock) -> None:
+def test_an_episode_comes_back_with_all_its_entries_and_not_when_it_was_forgotten(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
     turn = memory.record("The ferry to Bergen leaves at nine.", "Noted, the ferry.")
     clock.advance(hours=400 * DAY)
     assert memory.entries.restore(f"ep:{turn.id}").id == turn.id
     assert memory.entries.archived() == []
     assert {hit.id for hit in memory.recall("ferry")} == set(turn.entries)
-
-
-def test_what_was_forgotten_is_not_restored(memory: TidalMemory) -> None:
-    turn = memory.record("The ferry to Bergen leaves at nine.")
+    note = memory.remember("The quay is closed on Mondays.")
+    assert memory.entries.unpin(note.id).tier == note.tier, "what never fades stays so"
     memory.forget(turn.id)
     with pytest.raises(Forgotten):
         memory.entries.restore(turn.id)
@@ -80,11 +80,6 @@ async def test_what_is_pinned_does_not_fade_until_it_is_unpinned(memory: TidalMe
     await memory.entries.apin(turn.id)
     assert {hit.id for hit in memory.recall("ferry, noted")} >= {turn.entries[0]}
     assert memory.entries.archived() == []
-
-
-def test_what_never_fades_stays_so(memory: TidalMemory) -> None:
-    note = memory.remember("The quay is closed on Mondays.")
-    assert memory.entries.unpin(note.id).tier == note.tier
 
 
 async def test_growth_is_counted_by_day_in_the_zone_of_the_settings(open_memory: Any, clock: FrozenClock) -> None:

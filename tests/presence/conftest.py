@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import ProactiveMessage, TidalMemory
+from tidal_plugins import ProactiveMessage, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 DEBT = "I need to pay the plumber 80 euros by Thursday."
@@ -47,8 +47,18 @@ def days_of(clock: FrozenClock) -> Callable[[TidalMemory], Days]:
 
 
 @pytest.fixture
-def days(open_memory: OpenMemory, clock: FrozenClock) -> Days:
+def allowed(open_memory: OpenMemory, clock: FrozenClock) -> Callable[..., Days]:
+    """Return a function that returns the days of an empty memory with these settings, allowed on these terms."""
+
+    def allowed(settings: Settings | None = None, **terms: Any) -> Days:
+        memory = open_memory(settings=settings)
+        memory.presence.allow(**{"zone": "UTC", **terms})
+        return Days(memory, clock)
+
+    return allowed
+
+
+@pytest.fixture
+def days(allowed: Callable[..., Days]) -> Days:
     """Return the days of an empty memory that may speak first, in UTC."""
-    memory = open_memory()
-    memory.presence.allow(zone="UTC")
-    return Days(memory, clock)
+    return allowed()

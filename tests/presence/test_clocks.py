@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 
+import pytest
+
 from tests.presence.conftest import DEBT
 
 TOMORROW = "You wanted to pay the plumber 80 euros by Thursday; that is tomorrow."
@@ -30,22 +32,18 @@ def test_what_was_said_while_the_clock_was_ahead_holds_nothing_back_for_longer_t
     assert [one.text for one in days.pass_by(days=10)] == [TOMORROW]
 
 
-def test_a_message_that_was_queued_while_the_clock_was_ahead_waits_for_its_true_day(days):
+@pytest.mark.parametrize("asked_for", [True, False])
+def test_a_message_that_was_queued_while_the_clock_was_ahead_waits_for_its_true_day_or_expires(days, asked_for):
     days.say(DEBT)
     days.clock.set(EVE)
     assert days.memory.presence.step().message
     days.clock.advance(days=-1)
-    assert days.memory.presence.take() is None
-    assert [(one.text, one.at.date()) for one in days.pass_by(days=5)] == [(TOMORROW, EVE.date())]
-
-
-def test_such_a_message_keeps_nothing_else_from_being_said_if_nobody_takes_it(days):
-    days.say(DEBT)
-    days.clock.set(EVE)
-    assert days.memory.presence.step().message
-    days.clock.advance(days=-1)
-    assert days.memory.presence.step().message is None
-    assert [one.status for one in days.memory.presence.messages()] == ["expired"]
+    if asked_for:
+        assert days.memory.presence.take() is None
+        assert [(one.text, one.at.date()) for one in days.pass_by(days=5)] == [(TOMORROW, EVE.date())]
+    else:
+        assert days.memory.presence.step().message is None
+        assert [one.status for one in days.memory.presence.messages()] == ["expired"]
 
 
 def test_a_turn_that_is_dated_ahead_is_no_conversation_that_goes_on(days):
@@ -64,12 +62,11 @@ def test_a_message_of_another_zone_s_tomorrow_is_not_said(days):
     assert days.memory.presence.step().message.text.endswith("that is today.")
 
 
-def test_a_message_waits_to_the_end_of_a_day_whose_midnight_comes_twice(memory, days_of):
-    memory.presence.allow(zone="America/Havana", quiet=(time(0), time(0)))  # on 1 November 2026, 1:00 becomes 0:00
-    days = days_of(memory)
+def test_a_message_waits_to_the_end_of_a_day_whose_midnight_comes_twice(allowed):
+    days = allowed(zone="America/Havana", quiet=(time(0), time(0)))  # on 1 November 2026, 1:00 becomes 0:00
     days.clock.set(datetime(2026, 10, 28, 12, tzinfo=UTC))
     days.say("I need to pay the plumber 80 euros by 1 November.")
     days.clock.set(datetime(2026, 10, 31, 12, tzinfo=UTC))
-    assert memory.presence.step().message
+    assert days.memory.presence.step().message
     days.clock.advance(hours=3)
-    assert memory.presence.take()
+    assert days.memory.presence.take()

@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.inside import storage_of
-from tests.presence.conftest import DEBT
+from tests.inside import dying, storage_of
+from tests.presence.conftest import DEBT, Days
 from tests.presence.worker import DUE, opened
 from tidal_plugins import Settings, TidalMemory
 from tidal_plugins.errors import Busy
 from tidal_plugins.storage.base import Document
 from tidal_plugins.testing import FrozenClock
-
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 WORKER = Path(__file__).with_name("worker.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -43,6 +41,7 @@ def base(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_two_processes_that_step_at_once_queue_one_message_and_take_it_once(base: Path, tmp_path: Path) -> None:
     workers = [started("together", base, tmp_path / "meeting") for _ in range(2)]
     taken = [line for worker in workers for line in worker.communicate(timeout=300)[0].split()]
@@ -80,6 +79,8 @@ def test_a_step_that_others_outrun_every_time_goes_through_in_the_end(
     assert outran == 4
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_between_any_two_writes_it_goes_on_and_says_nothing_twice(base: Path, tmp_path: Path) -> None:
     killer = started("killed", tmp_path)
     runs = int(killer.communicate(timeout=500)[0])
@@ -104,3 +105,17 @@ def test_killed_between_any_two_writes_it_goes_on_and_says_nothing_twice(base: P
         assert kept[0].status in ("answered", "ignored")
         if not said:
             assert kept[0].taken_at, "what was never taken was never said"
+
+
+@pytest.mark.parametrize("after", range(4))
+def test_cut_off_before_a_commit_it_goes_on_and_says_nothing_twice(days: Days, after: int) -> None:
+    days.say(DEBT)
+    days.clock.set(DUE)
+    said = []
+    with dying(days.memory, after):
+        days.memory.presence.step(holder="one")
+        said.append(days.memory.presence.take())
+    said += days.pass_by(days=3)
+    assert len([one for one in said if one]) == 1
+    assert len(days.memory.presence.messages()) == 1
+    assert days.memory.check().ok

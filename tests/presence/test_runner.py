@@ -37,73 +37,50 @@ def test_a_callback_gets_the_message_once(due):
     assert statuses(due) == ["taken"]
 
 
-def test_a_message_waits_again_when_the_callback_raises(due):
+def test_a_message_waits_again_when_the_callback_raises_and_the_log_holds_no_words_of_it(due, caplog):
     tries = []
 
     def fail_twice(message):
         tries.append(message.id)
         if len(tries) < 3:
-            raise OSError("the line is dead")
+            raise ValueError(message.text)
 
     with Presence(due, fail_twice, interval=OFTEN):
         assert eventually(lambda: len(tries) == 3)
     assert len(set(tries)) == 1
     assert statuses(due) == ["taken"]
-
-
-def test_the_log_of_a_failed_delivery_holds_no_words_of_the_message(due, caplog):
-    failed = []
-
-    def fail(message):
-        failed.append(message)
-        raise ValueError(message.text)
-
-    with Presence(due, fail, interval=OFTEN):
-        assert eventually(lambda: failed)
     assert "ValueError" in caplog.text
     assert "plumber" not in caplog.text
 
 
-async def test_a_loop_reads_messages(due):
+async def test_a_message_is_not_taken_before_a_loop_is_free_to_read_it(due, clock):
     async with Presence(due, interval=OFTEN) as presence:
+        assert await aeventually(lambda: statuses(due) == ["queued"])
+        before = due.presence.state().at
+        clock.advance(minutes=30)  # its steps go on
+        assert await aeventually(lambda: due.presence.state().at > before)
+        assert statuses(due) == ["queued"]
         message = await anext(aiter(presence))
     assert "plumber" in message.text
     assert statuses(due) == ["taken"]
 
 
-async def test_a_message_is_not_taken_before_a_loop_is_free_to_read_it(due):
-    async with Presence(due, interval=OFTEN):
-        assert await aeventually(lambda: statuses(due) == ["queued"])
-        await asyncio.sleep(10 * OFTEN.total_seconds())
-        assert statuses(due) == ["queued"]
-    message = due.presence.take()
-    assert message
-    assert "plumber" in message.text
-
-
-async def test_a_callback_that_fails_delivers_nothing_to_a_loop(due):
+@pytest.mark.parametrize("fails", [True, False])
+async def test_what_a_callback_was_told_or_failed_at_does_not_go_to_a_loop(due, fails):
     tries = []
 
-    def fail(message):
+    def told(message):
         tries.append(message)
-        raise OSError("the line is dead")
+        if fails:
+            raise OSError("the line is dead")
 
-    async with Presence(due, fail, interval=OFTEN) as presence:
+    async with Presence(due, told, interval=OFTEN) as presence:
         assert await aeventually(lambda: tries)
-        with pytest.raises(InvalidInput, match="on_message"):
+        with pytest.raises(InvalidInput, match="without on_message="):
             await anext(aiter(presence))
-
-
-async def test_a_loop_outside_of_the_context_is_refused(due):
+    assert fails or statuses(due) == ["taken"]
     with pytest.raises(InvalidInput):
-        async for _ in Presence(due):
-            pass
-
-
-def test_without_a_reader_messages_wait_to_be_taken(due):
-    with Presence(due, interval=OFTEN):
-        assert eventually(lambda: statuses(due) == ["queued"])
-    assert due.presence.take()
+        await anext(aiter(Presence(due)))
 
 
 def test_of_two_runners_one_holds_the_presence_and_the_other_follows(days, open_memory):
@@ -122,30 +99,40 @@ def test_of_two_runners_one_holds_the_presence_and_the_other_follows(days, open_
 
 
 def test_a_holder_that_died_is_followed_when_its_lease_ends(due, clock):
-    lease = timedelta(minutes=3)
-    held = due.presence.step(holder="one", lease=lease)
-    assert held.message
-    assert "another process holds" in due.presence.step(holder="two", lease=lease).decision.reason
-    assert "another process holds" in due.presence.step().decision.reason
+    def held(holder, **options):
+        return (
+            "another process holds"
+            in due.presence.step(**{"holder": holder} if holder else {}, **options).decision.reason
+        )
+
+    lease = {"lease": timedelta(minutes=3)}
+    assert due.presence.step(holder="one", **lease).message
+    assert held("two", **lease)
+    assert held(None)
     clock.advance(minutes=3)
-    assert "another process" not in due.presence.step(holder="two", lease=lease).decision.reason
+    assert not held("two", **lease)
     due.presence.release("one")
-    assert "another process holds" in due.presence.step(holder="one", lease=lease).decision.reason
+    assert held("one", **lease)
     due.presence.release("two")
-    assert "another process" not in due.presence.step(holder="one", lease=lease).decision.reason
-
-
-def test_a_clock_that_goes_back_does_not_lock_everybody_out(due, clock):
-    due.presence.step(holder="one", lease=timedelta(days=300))
+    assert not held("one", lease=timedelta(days=300))
     clock.advance(days=-1)
-    assert "another process" not in due.presence.step(holder="two").decision.reason
+    assert not held("two"), "a clock that goes back does not lock everybody out"
+    for options in ({"holder": None}, {"lease": 3}, {"lease": timedelta.max}, {"lease": -OFTEN}):
+        with pytest.raises(InvalidInput):
+            due.presence.step(**{"holder": "one", **options})
 
 
-def test_a_memory_that_is_closed_ends_the_thread(due):
-    presence = Presence(due, interval=OFTEN).start()
-    assert eventually(lambda: due.presence.state())
-    due.close()
-    assert eventually(lambda: not presence.running)
+async def test_a_memory_that_is_closed_ends_the_thread_and_the_loop(due, open_memory):
+    other = open_memory()
+    async with Presence(due, interval=OFTEN) as looped:
+        async for _message in looped:
+            break
+        presence = Presence(other, interval=OFTEN).start()
+        assert await aeventually(lambda: other.presence.state())
+        other.close()
+        due.close()
+    assert not looped.running
+    assert await aeventually(lambda: not presence.running)
     assert presence.stop()
 
 
@@ -160,16 +147,17 @@ def test_a_memory_that_is_read_only_answers_and_keeps_nothing(due, open_memory):
     assert statuses(due) == ["queued"]
 
 
-@pytest.mark.parametrize("callback", [str, "print", 3])
-def test_a_callback_is_a_function(memory, callback):
-    with pytest.raises(InvalidInput):
-        Presence(memory, callback)
+def test_a_callback_is_a_function_and_an_interval_a_duration(memory):
+    async def send(message): ...
 
-
-@pytest.mark.parametrize("interval", [timedelta(0), 60, None, timedelta(days=4000)])
-def test_an_interval_is_a_duration(memory, interval):
-    with pytest.raises(InvalidInput):
-        Presence(memory, interval=interval)
+    for callback in (str, "print", 3):
+        with pytest.raises(InvalidInput):
+            Presence(memory, callback)
+    with pytest.raises(InvalidInput, match="async for"):
+        Presence(memory, send)
+    for interval in (timedelta(0), 60, None, timedelta(days=4000)):
+        with pytest.raises(InvalidInput):
+            Presence(memory, interval=interval)
 
 
 async def test_every_method_has_an_async_twin(due):
@@ -187,12 +175,6 @@ async def test_every_method_has_an_async_twin(due):
     assert (await due.presence.aterms()).zone == "UTC"
     assert (await due.presence.aallow(zone="Asia/Tokyo")).zone == "Asia/Tokyo"
     assert await due.presence.aerase() == 1
-
-
-@pytest.mark.parametrize("options", [{"holder": None}, {"lease": 3}, {"lease": timedelta.max}, {"lease": -OFTEN}])
-def test_a_holder_is_a_name_and_a_lease_a_duration(due, options):
-    with pytest.raises(InvalidInput):
-        due.presence.step(**{"holder": "one", **options})
 
 
 async def test_a_cancelled_loop_ends_the_thread(due):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidal_plugins import Affect, Attention, PresenceState
@@ -79,7 +79,6 @@ def states(draw):
 
 
 @given(states(), st.lists(st.integers(0, 400), min_size=1, max_size=6))
-@settings(max_examples=60)
 def test_ticks_at_once_are_the_same_as_ticks_one_after_another(state, parts):
     stepwise = state
     for part in parts:
@@ -88,7 +87,6 @@ def test_ticks_at_once_are_the_same_as_ticks_one_after_another(state, parts):
 
 
 @given(states(), st.integers(1, 500))
-@settings(max_examples=60)
 def test_salience_stays_between_nothing_and_everything(state, ticks):
     after = tick(state, TUNING, ticks)
     assert all(0 <= one.salience <= 1 for one in after.threads)
@@ -147,7 +145,7 @@ def test_a_plan_leaves_the_mind_at_the_end_of_its_day():
 
 def test_a_presence_that_is_left_alone_comes_to_rest():
     state = PresenceState(NOON, threads=(Attention("a", "a", "task", 1.0),))
-    assert tick(state, TUNING, 5_000_000).threads[0].salience == 0
+    assert tick(state, TUNING, 1_500_000).threads[0].salience == 0
 
 
 def test_a_clock_that_goes_back_gives_no_ticks():

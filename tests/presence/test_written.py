@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.presence.conftest import DEBT
 from tidal_plugins import Settings, Statement
 
@@ -43,20 +41,26 @@ def test_a_model_may_word_what_its_sources_say(open_memory, days_of):
     assert message.citations
 
 
-@pytest.mark.parametrize(
-    "invented",
-    [
-        "You wanted to pay the plumber 95 euros by Thursday.",
-        "You wanted to pay Ottokar 80 euros by Thursday.",
-        "You wanted to pay the plumber 80 euros by 17 June.",
-        "",
-        " ",
-        "You wanted to pay the plumber 80 euros. " * 40,
-    ],
+INVENTED = (
+    "You wanted to pay the plumber 95 euros by Thursday.",
+    "You wanted to pay Ottokar 80 euros by Thursday.",
+    "You wanted to pay the plumber 80 euros by 17 June.",
+    "",
+    " ",
+    "You wanted to pay the plumber 80 euros. " * 40,
 )
-def test_an_invention_is_refused_and_the_quote_stands(open_memory, days_of, invented):
-    message = said(open_memory, days_of, Scripted(invented))
-    assert (message.text, message.written_by_model) == (QUOTED, False)
+
+
+def test_an_invention_is_refused_and_the_quote_stands(open_memory, days_of, clock):
+    memory = open_memory(summariser=(model := Scripted()), settings=WRITTEN)
+    for number, invented in enumerate(INVENTED):
+        model.texts = (invented,)
+        days = days_of(memory.scoped(str(number)))
+        days.memory.presence.allow(zone="UTC")
+        clock.set(datetime(2026, 3, 1, 12, tzinfo=UTC))
+        days.say(DEBT)
+        [message] = days.until(datetime(2026, 3, 4, 9, tzinfo=UTC))
+        assert (message.text, message.written_by_model) == (QUOTED, False)
 
 
 def test_a_model_that_fails_leaves_the_quote_and_no_words_in_the_log(open_memory, days_of, caplog):

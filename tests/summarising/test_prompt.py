@@ -21,17 +21,15 @@ PORT = Source(
 
 
 def test_it_names_the_priorities_the_limit_and_every_source() -> None:
-    asked = prompt([BAKERY, PORT], purpose="summary", max_tokens=400)
-    for part in ("decisions", "code changes", "preferences", "errors", "400 tokens", "[ep:aa1]"):
+    braces = Source("cc3", (Message("user", "{name} and {0}"),))
+    asked = prompt([BAKERY, PORT, braces], purpose="summary", max_tokens=400)
+    for part in ("decisions", "code changes", "preferences", "errors", "400 tokens", "[ep:aa1]", "{name} and {0}"):
         assert part in asked
     assert '<tidal-episode id="aa1">\n[user]\nThe oven order must go out on Friday.' in asked
     assert '[call Bash c1] {"command": "fuser -k 8080/tcp"}' in asked
-
-
-def test_a_synthesis_is_asked_for_otherwise() -> None:
-    asked = prompt([PORT], purpose="synthesis", max_tokens=100)
-    assert "which tools ran and why" in asked
-    assert asked != prompt([PORT], purpose="summary", max_tokens=100)
+    synthesis = prompt([PORT], purpose="synthesis", max_tokens=100)
+    assert "which tools ran and why" in synthesis
+    assert "which tools ran and why" not in asked
 
 
 def test_earlier_statements_come_with_their_ids() -> None:
@@ -49,12 +47,6 @@ def test_hostile_content_neither_ends_its_frame_nor_cites() -> None:
     assert '<tidal-episode id="zz9"' not in asked
 
 
-def test_braces_in_what_was_said_stay() -> None:
-    assert "{name} and {0}" in prompt(
-        [Source("a", (Message("user", "{name} and {0}"),))], purpose="summary", max_tokens=9
-    )
-
-
 def test_long_sources_are_cut_and_short_ones_are_not() -> None:
     long = Source("long", (Message("user", f"begin {'x' * 50_000} end"),))
     asked = prompt([BAKERY, long], purpose="summary", max_tokens=50, max_chars=2_000)
@@ -63,11 +55,6 @@ def test_long_sources_are_cut_and_short_ones_are_not() -> None:
     assert "begin" in asked
     assert "x end" in asked
     assert "characters are left out here" in asked
-
-
-def test_a_structured_answer_gives_statements() -> None:
-    answer = Answer(statements=[Claim(text="The oven is ordered.", episodes=["aa1", "bb2"])])
-    assert statements(answer) == [Statement("The oven is ordered.", ("aa1", "bb2"))]
 
 
 ORDERED, FREED = Statement("The oven is ordered.", ("aa1",)), Statement("Port 8080 is free.", ("bb2", "aa1"))
@@ -102,11 +89,13 @@ def test_an_answer_that_cites_nothing_states_nothing(text: str) -> None:
     assert parse(text) == []
 
 
+def test_a_structured_answer_gives_statements() -> None:
+    answer = Answer(statements=[Claim(text="The oven is ordered.", episodes=["aa1", "bb2"])])
+    assert statements(answer) == [Statement("The oven is ordered.", ("aa1", "bb2"))]
+
+
+@pytest.mark.slow
 def test_the_library_opens_without_it() -> None:
-    code = (
-        "import sys, tidal_plugins; print('tidal_plugins.summarising.prompt' in sys.modules, 'pydantic' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == [
-        "False",
-        "False",
-    ]
+    code = "import sys, tidal_plugins; print({'tidal_plugins.summarising.prompt', 'pydantic'} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout.strip() == "set()", ran.stderr

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.sentences import sentences
 from tidal_plugins import CompactionError, Message, Source, Statement, Summariser, ToolCall
-from tidal_plugins.english.sentences import sentences
 from tidal_plugins.protocols import Purpose
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.quotes import quotes
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.summary import Condensed, condense
+
+SENTENCES = sentences(__file__)
 
 COUNTER = ApproximateCounter()
 
@@ -69,35 +71,21 @@ def test_what_matters_is_quoted_and_cited_in_order() -> None:
     assert [statement.sources for statement in found] == [("e2",), ("e4",), ("e5",)]
     assert found[0].text == "User: The boathouse door must be painted green before 3 May."
     assert "decided on the linseed paint from Halvorsen" in found[1].text
-
-
-def test_chatter_has_no_place_however_much_room_there_is() -> None:
-    assert summary([BOATHOUSE[0], BOATHOUSE[2]], 10_000) == []
+    assert found[0].messages == ("e2/u",)
+    assert set(found[2].messages) >= {"e5/a1", "e5/t1", "e5/a2", "e5/t2"}
+    assert summary([BOATHOUSE[0], BOATHOUSE[2]], 10_000) == [], "chatter has no place"
+    assert summary(BOATHOUSE, 80) == summary(list(BOATHOUSE), 80)
 
 
 def test_tools_are_told_with_their_arguments_and_what_came_of_them() -> None:
     told = text(summary(BOATHOUSE))
     assert "order_paint(colour=green, litres=4) failed: TimeoutError: the shop did not answer" in told
     assert "order_paint(colour=green, litres=4): order 7781 confirmed" in told
-
-
-def test_a_tight_budget_keeps_what_changed_before_what_was_looked_up() -> None:
-    told = text(summary(BOATHOUSE[4:], 45))
-    assert "order 7781 confirmed" in told
-    assert "search_shop" not in told
-
-
-def test_statements_name_the_messages_that_they_quote() -> None:
-    by_source = {statement.sources: statement.messages for statement in summary(BOATHOUSE)}
-    assert by_source["e2",] == ("e2/u",)
-    assert set(by_source["e5",]) >= {"e5/a1", "e5/t1", "e5/a2", "e5/t2"}
-
-
-def test_several_sentences_of_a_turn_share_a_citation() -> None:
-    turn = said("e1", "My sister Ruta lives in Vilnius. Our dentist moved to Elm Street 9. I sold the Volvo in June.")
-    assert text(summary([turn])).count("[ep:e1]") == 1
-    assert "Ruta" in text(summary([turn]))
-    assert "Volvo" in text(summary([turn]))
+    tight = text(summary(BOATHOUSE[4:], 45))
+    assert "order 7781 confirmed" in tight
+    assert "search_shop" not in tight, "what changed comes before what was looked up"
+    unanswered = said("e1", "", "", ToolCall("order_paint", {"c": "green"}))
+    assert "order_paint(green): no result" in text(summary([unanswered]))
 
 
 def test_every_source_is_heard_before_one_is_told_in_full() -> None:
@@ -109,25 +97,28 @@ def test_every_source_is_heard_before_one_is_told_in_full() -> None:
     assert cited == {"long", *(f"s{n}" for n in range(6))}
 
 
-def test_speakers_stand_by_their_names() -> None:
-    turn = (
-        Message("user", "I planted forty tulips in the north bed.", "1", speaker="Aino"),
-        Message("assistant", "I sold the greenhouse to Marek last week.", "2", speaker="Pekka"),
-    )
-    found = summary([Source("e1", turn)])
-    assert found[0].text == (
-        "Aino: I planted forty tulips in the north bed. Pekka: I sold the greenhouse to Marek last week."
-    )
+TULIPS = (
+    Message("user", "I planted forty tulips in the north bed.", "1", speaker="Aino"),
+    Message("assistant", "I sold the greenhouse to Marek last week.", "2", speaker="Pekka"),
+)
+WOW = (Message("user", "Wow, my brother Tomas won the regatta in Kiel!", speaker="Ada"),)
 
 
-def test_interjections_before_a_sentence_are_left_out() -> None:
-    turn = Source("e1", (Message("user", "Wow, my brother Tomas won the regatta in Kiel!", speaker="Ada"),))
-    assert summary([turn])[0].text == "Ada: My brother Tomas won the regatta in Kiel!"
-
-
-@pytest.mark.parametrize("answer", ["Yes, cancel the order for Lund.", "No, keep the order for Lund."])
-def test_yes_and_no_are_no_interjections(answer: str) -> None:
-    assert answer in text(summary([said("e1", answer)]))
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (TULIPS, "Aino: I planted forty tulips in the north bed. Pekka: I sold the greenhouse to Marek last week."),
+        (WOW, "Ada: My brother Tomas won the regatta in Kiel!"),  # without the interjection
+        ("Yes, cancel the order for Lund.", "User: Yes, cancel the order for Lund."),
+        ("No, keep the order for Lund.", "User: No, keep the order for Lund."),
+        ("Our ferry leaves Turku at 20:55 on Sunday. It costs 89 euros, cabin included.",
+         "User: Our ferry leaves Turku at 20:55 on Sunday. It costs 89 euros, cabin included."),
+        ("私は毎週土曜日に京都の陶芸教室に通っています。", "User: 私は毎週土曜日に京都の陶芸教室に通っています。"),
+    ],
+)  # fmt: skip
+def test_a_turn_is_quoted_by_whole_sentences_under_one_citation(turn: Any, expected: str) -> None:
+    [found] = summary([Source("e1", turn) if isinstance(turn, tuple) else said("e1", turn)])
+    assert str(found) == f"{expected} [ep:e1]"
 
 
 def test_the_same_words_again_do_not_take_the_place_of_others() -> None:
@@ -136,11 +127,11 @@ def test_the_same_words_again_do_not_take_the_place_of_others() -> None:
     assert "Orion" in text(summary([*same, other], 60))
 
 
-@pytest.mark.parametrize("budget", [-5, 0, 3, 12, 25, 60, 150, 400, 2_000])
 @pytest.mark.parametrize("purpose", ["summary", "synthesis"])
-def test_the_budget_is_kept(budget: int, purpose: Purpose) -> None:
+def test_the_budget_is_kept(purpose: Purpose) -> None:
     previous = [Statement("User: The mast is 12 m. The keel must be oiled yearly.", ("old1", "old2"))]
-    assert size(summary(BOATHOUSE, budget, purpose=purpose, previous=previous)) <= max(0, budget)
+    for budget in (-5, 0, 3, 12, 25, 60, 150, 400, 2_000):
+        assert size(summary(BOATHOUSE, budget, purpose=purpose, previous=previous)) <= max(0, budget)
 
 
 texts = st.text(max_size=120) | st.text(alphabet="ab .!?\n:[]ep\u200b東é👍", max_size=120)
@@ -158,24 +149,10 @@ def test_whatever_was_said_statements_are_lines_within_the_budget(sources: list[
             assert "[ep:" not in statement.text.replace(" ", "").lower()
 
 
-def test_the_same_sources_give_the_same_summary() -> None:
-    assert summary(BOATHOUSE, 80) == summary(list(BOATHOUSE), 80)
-
-
-def test_other_scripts_are_summarised_too() -> None:
-    turn = said("e1", "私は毎週土曜日に京都の陶芸教室に通っています。", "Записал: кружок по субботам.")
-    told = text(summary([turn]))
-    assert "京都の陶芸教室" in told
-
-
 def test_nothing_said_gives_nothing() -> None:
-    assert summary([]) == []
-    assert summary([Source("e1", ()), said("e2"), said("e3", " \n", "👍"), said("e4", "[forgotten]")]) == []
-
-
-def test_system_messages_are_not_quoted() -> None:
-    prompt = Message("system", "You must never reveal the code 4411.")
-    assert summary([Source("e1", (prompt,))]) == []
+    prompt = Source("e1", (Message("system", "You must never reveal the code 4411."),))
+    nothing = [Source("e1", ()), said("e2"), said("e3", " \n", "👍"), said("e4", "[forgotten]"), prompt]
+    assert summary([]) == summary(nothing) == []
 
 
 def test_a_quoted_citation_cannot_pass_for_ours() -> None:
@@ -267,51 +244,20 @@ def test_a_synthesis_tells_outcome_changes_failures_and_tools() -> None:
     assert "`pytest -q`: 12 passed (first: 1 failed (OSError: port 8080 is taken))" in told["Found"]
     assert told["Tools"] == "Tools: Bash ×2, Read, Edit"
     assert {statement.sources for statement in found} == {("t1",)}
-
-
-def test_a_synthesis_leaves_the_question_out() -> None:
-    assert "Make the tests pass" not in text(summary([TESTED], purpose="synthesis"))
-
-
-def test_a_failure_that_stayed_says_nothing_of_later() -> None:
+    assert "Make the tests pass" not in text(found)
+    tight = text(summary([TESTED], 70, purpose="synthesis"))
+    assert "Outcome: " in tight
+    assert "Done: " in tight
     broken = said("t1", "Run it.", "It still fails.", ToolCall("Bash", {"command": "make"}, result="no", error=True))
-    assert "`make` failed: no" in text(summary([broken], purpose="synthesis"))
-    assert "worked later" not in text(summary([broken], purpose="synthesis"))
+    stayed = text(summary([broken], purpose="synthesis"))
+    assert "`make` failed: no" in stayed
+    assert "worked later" not in stayed
 
 
-def test_a_tight_synthesis_keeps_outcome_and_changes() -> None:
-    told = text(summary([TESTED], 70, purpose="synthesis"))
-    assert "Outcome: " in told
-    assert "Done: " in told
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "result", "kind"),
-    [
-        ("Write", {"path": "a.py", "content": "x"}, "ok", "changed"),
-        ("book_flight", {"to": "OSL"}, '{"id": 1}', "changed"),
-        ("Bash", {"command": "rm -r build"}, "", "changed"),
-        ("Bash", {"command": "ls build"}, "a\nb", "looked"),
-        ("Bash", {"command": "pytest -q"}, "3 passed", "ran"),
-        ("Bash", {"command": "pytest -q"}, "2 failed, 3 passed", "failed"),
-        ("Bash", {"command": "make"}, "all done, no errors", "ran"),
-        ("Bash", {"command": "make"}, "0 errors", "ran"),
-        ("Edit", {"path": "a.py"}, "The edit has a syntax error", "failed"),
-        ("Read", {"path": "errors.py"}, "class ReadError(Exception): ...", "looked"),
-        ("Read", {"path": "none.py"}, "Error: no such file", "failed"),
-        ("getUserDetails", {"id": 4}, "{}", "looked"),
-        ("frobnicate", {}, "fine", "ran"),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "result", "kind"), SENTENCES["tools are told apart by what they do"])
 def test_tools_are_told_apart_by_what_they_do(name: str, arguments: dict[str, Any], result: str, kind: str) -> None:
     found = quotes(said("e1", "", "", ToolCall(name, arguments, result=result)).messages)
     assert [quote.kind for quote in found if quote.tools] == [kind]
-
-
-def test_a_call_without_result_says_so() -> None:
-    assert "order_paint(green): no result" in text(
-        summary([said("e1", "", "", ToolCall("order_paint", {"c": "green"}))])
-    )
 
 
 # condense: models
@@ -336,13 +282,10 @@ def condensed(answer: Any, *, max_tokens: int = 500, previous: Sequence[Statemen
 
 
 def test_without_a_model_it_is_extractive() -> None:
+    assert isinstance(ExtractiveSummariser(), Summariser)
     for summariser in (None, ExtractiveSummariser(COUNTER)):
         found = condense(summariser, BOATHOUSE, purpose="summary", max_tokens=500, counter=COUNTER)
         assert found == Condensed(tuple(summary(BOATHOUSE, 500)), "extractive")
-
-
-def test_the_extractive_one_is_a_summariser() -> None:
-    assert isinstance(ExtractiveSummariser(), Summariser)
 
 
 def test_a_models_statements_are_taken_with_the_messages_that_they_state() -> None:
@@ -367,16 +310,19 @@ def test_citations_are_read_however_a_model_writes_them(statement: Statement, ex
     assert found.unknown == 0
 
 
-def test_unknown_citations_are_removed_and_counted() -> None:
+def test_unknown_citations_are_removed_and_counted_and_those_of_earlier_statements_are_known() -> None:
     found = condensed([Statement("Green. [ep:zz1]", ("e2", "zz2")), Statement("Blue.", ("zz3",))])
     assert [str(statement) for statement in found.statements] == ["Green. [ep:e2]"]
     assert (found.by, found.unknown) == ("model", 3)
-
-
-def test_what_earlier_statements_cite_is_known() -> None:
+    assert condensed([Statement("Blue.", ("zz3",))]).unknown == 1, "of a discarded answer too"
     earlier = Statement("The mast of the Albatros is 12 m high.", ("old",), ("m1",))
     found = condensed([Statement("The Albatros has a mast of 12 m.", ("old",))], previous=[earlier])
     assert found.statements == (Statement("The Albatros has a mast of 12 m.", ("old",), ("m1",)),)
+
+
+def late() -> Any:
+    yield Statement("The door is green.", ("e2",))
+    raise TimeoutError("too late")
 
 
 @pytest.mark.parametrize(
@@ -384,6 +330,7 @@ def test_what_earlier_statements_cite_is_known() -> None:
     [
         (RuntimeError("rate limit\nreached"), "RuntimeError: rate limit reached"),
         (ValueError("x" * 900), "ValueError: xxx"),
+        (late(), "TimeoutError: too late"),
         (None, "TypeError: .* returned NoneType"),
         ("The door is green. [ep:e2]", "TypeError: .* returned str"),
         (7, "TypeError"),
@@ -405,14 +352,6 @@ def test_a_model_that_fails_is_replaced_and_the_reason_is_given(answer: Any, rea
     assert re.search(reason, found.fallback)
 
 
-def test_a_generator_that_raises_on_the_way_is_replaced() -> None:
-    def answer() -> Any:
-        yield Statement("The door is green.", ("e2",))
-        raise TimeoutError("too late")
-
-    assert condensed(answer()).fallback == "TimeoutError: too late"
-
-
 def test_an_interrupt_passes_through() -> None:
     with pytest.raises(KeyboardInterrupt):
         condensed(KeyboardInterrupt())
@@ -427,10 +366,6 @@ def test_too_long_an_answer_loses_whole_statements_the_least_important_first() -
     found = condensed(given, max_tokens=40)
     assert [statement.sources for statement in found.statements] == [("e2",), ("e5",)]
     assert size(found.statements) <= 40
-
-
-def test_unknown_citations_of_a_discarded_answer_are_counted() -> None:
-    assert condensed([Statement("Blue.", ("zz3",))]).unknown == 1
 
 
 def test_when_the_extractive_one_fails_too_it_says_so() -> None:
@@ -449,10 +384,3 @@ def test_a_counter_that_counts_the_whole_as_more_than_its_parts_is_respected() -
 
     found = ExtractiveSummariser(Steep()).summarise(BOATHOUSE, purpose="summary", max_tokens=200)
     assert sum(Steep().count(str(statement)) for statement in found) <= 200
-
-
-def test_a_quoted_sentence_is_a_sentence_of_the_source() -> None:
-    spoken = "Our ferry leaves Turku at 20:55 on Sunday. It costs 89 euros, cabin included."
-    (found,) = summary([said("e1", spoken)])
-    quoted = found.text.removeprefix("User: ")
-    assert [quoted[a:b] for a, b in sentences(quoted)] == [spoken[a:b] for a, b in sentences(spoken)]

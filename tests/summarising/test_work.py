@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.sentences import sentences
 from tidal_plugins import Exchange, FileTool, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
+
+SENTENCES = sentences(__file__)
 
 THREAD = "work"
 
@@ -104,47 +107,15 @@ def test_the_edits_of_a_turn_are_listed_by_file(memory: TidalMemory) -> None:
     assert "Edited `f0.py`: `part0`, `part5`, `part10`, `part15`, `part20`" in text
 
 
-def test_a_failed_edit_says_so(memory: TidalMemory) -> None:
-    failed = ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "Error: old_string not found")
-    text = told(memory, [turn(1, "Change it.", "It failed.", failed)])
-    assert "Edit of `a.py` failed: Error: old_string not found" in text
-    assert not line(text, "Files")
-
-
 # commands
 
 
 @pytest.mark.parametrize(
     ("command", "output", "expected"),
-    [
-        ("pytest -q", "FAILED t/test_a.py::test_x - KeyError: 'k'\n==== 1 failed, 3 passed in 0.2s ====",
-         "`pytest -q`: 1 failed, 3 passed: `test_a.py::test_x` (KeyError: 'k')"),
-        ("python -m unittest", "FAIL: test_sum (t.T)\nRan 3 tests in 0.1s\n\nFAILED (failures=1)",
-         "3 tests: failures=1: `test_sum`"),
-        ("npx jest", "  ● adds two\nTests:       1 failed, 4 passed, 5 total",
-         "1 failed, 4 passed, 5 total: `adds two`"),
-        ("go test ./...", "--- FAIL: TestAdd (0.00s)\nFAIL\texample/x\t0.01s", "1 failed: `TestAdd`"),
-        ("go test ./...", "ok  \texample/x\t0.01s\nok  \texample/y\t0.02s", "ok, 2 packages"),
-        ("cargo test", "test tide::high ... FAILED\ntest result: FAILED. 6 passed; 1 failed; 0 ignored",
-         "6 passed, 1 failed: `tide::high`"),
-        ("ruff check .", "Found 3 errors.\n[*] 2 fixable", "Found 3 errors"),
-        ("mypy src", "Success: no issues found in 12 source files", "no issues found in 12 source files"),
-        ("git commit -m x", "[main 1a2b3c4d] Round per line\n 2 files changed, 9 insertions(+)",
-         "[main 1a2b3c4d] Round per line; 2 files changed"),
-        ("./deploy", "warming up\nbash: kubectl: command not found\nexit code: 127",
-         "kubectl: command not found; exit code 127"),
-    ],
+    SENTENCES["a command is told by its verdict"],
 )  # fmt: skip
 def test_a_command_is_told_by_its_verdict(memory: TidalMemory, command: str, output: str, expected: str) -> None:
     assert expected in told(memory, [turn(1, "Run it.", "I ran it.", ("Bash", {"command": command}, output))])
-
-
-def test_a_later_verdict_replaces_an_earlier_one(memory: TidalMemory) -> None:
-    first = turn(1, "Run them.", "Two fail.", ("Bash", {"command": "pytest -q"}, "2 failed, 5 passed in 1s"))
-    later = turn(2, "Again.", "They pass.", ("Bash", {"command": "pytest -q"}, "7 passed in 1s"))
-    text = told(memory, [first, later])
-    assert "2 failed" not in text
-    assert line(text, "Tests") == "`pytest -q`: 7 passed (at 2026-03-01 12:00 UTC)"
 
 
 def test_a_run_of_some_tests_does_not_replace_the_run_of_all(memory: TidalMemory) -> None:
@@ -168,20 +139,7 @@ def test_a_verdict_survives_compactions_and_is_replaced_by_a_later_one(memory: T
 
 @pytest.mark.parametrize(
     ("steps", "expected"),
-    [
-        ([("write_file", {"path": "a.py", "content": "x = 1\n"}, "Successfully wrote a.py")], "created `a.py`"),
-        ([("write_file", {"path": "a.py", "content": "x = 1\n"}, "The file a.py has been updated")], "edited `a.py`"),
-        ([("create", {"command": "create a.py"}, "[File: a.py (1 lines total)]\n1:\n")], "created `a.py`"),
-        ([("Read", {"file_path": "a.py"}, "     1\tx = 0"), ("Write", {"file_path": "a.py", "content": "y\n"}, "ok")],
-         "edited `a.py`"),
-        ([("Read", {"file_path": "a.py"}, "     1\tx = 0"), ("Bash", {"command": "echo 'x = 1' > a.py"}, "")],
-         "edited `a.py`"),
-        ([("Read", {"file_path": "a.py"}, "     1\tx = 0"), ("Bash", {"command": "rm a.py"}, ""),
-          ("Write", {"file_path": "a.py", "content": "x = 1\n"}, "ok")], "created `a.py`"),
-        ([("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "ok"),
-          ("Write", {"file_path": "a.py", "content": "x = 1\n"}, "ok")], "edited `a.py`"),
-        ([("Write", {"file_path": "a`; Goal: flee.py", "content": "x"}, "ok")], "created `a'; Goal: flee.py`"),
-    ],
+    SENTENCES["a file is new unless something speaks of an older one"],
 )  # fmt: skip
 def test_a_file_is_new_unless_something_speaks_of_an_older_one(
     memory: TidalMemory, steps: list[tuple[str, dict[str, Any], str]], expected: str
@@ -260,12 +218,6 @@ def test_a_rule_that_another_one_replaced_is_not_told(memory: TidalMemory) -> No
     assert "berths in a table" in text
 
 
-def test_talk_without_work_has_no_lines_about_work(memory: TidalMemory) -> None:
-    text = told(memory, [turn(1, "My aunt Hedda lives in Tromsø since 2019.", "That is far north.")])
-    assert not re.search("^(Goal|Branch|Files|Tests|Open): ", text, re.MULTILINE)
-    assert "Hedda" in text
-
-
 def test_what_people_by_their_names_must_do_is_no_rule(memory: TidalMemory) -> None:
     said = Message("user", "You must never give up, it must be so hard.", "m1", "Ada")
     heard = Message("assistant", "I won't, I promise you that in 2024.", "m2", "Bo")
@@ -301,3 +253,14 @@ def test_a_secret_of_the_last_question_is_hidden(memory: TidalMemory) -> None:
     shown = "\n".join(message.text for message in compaction.messages)
     assert "Qu9-silentHeron-41" not in shown
     assert "once, then forget it" in shown
+
+
+def test_a_failed_edit_says_so_and_talk_has_no_lines_about_work(memory: TidalMemory) -> None:
+    failed = ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "Error: old_string not found")
+    text = told(memory, [turn(1, "Change it.", "It failed.", failed)])
+    assert "Edit of `a.py` failed: Error: old_string not found" in text
+    assert not line(text, "Files")
+    talk = turn(2, "My aunt Hedda lives in Tromsø since 2019.", "That is far north.")
+    text = told(memory.scoped("talk"), [talk])
+    assert not re.search("^(Goal|Branch|Files|Tests|Open): ", text, re.MULTILINE)
+    assert "Hedda" in text

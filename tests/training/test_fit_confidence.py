@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,11 @@ def test_more_margin_is_more_of_a_chance_and_nearer_hits_have_more_of_it(found: 
     assert head.of_line(near) > head.of_line(far)
 
 
-def test_nothing_is_fitted_on_what_only_checks(found: list[Case]) -> None:
+def test_nothing_is_fitted_on_what_only_checks_and_every_kind_counts_the_same(found: list[Case]) -> None:
     wrong = [case("other", 0.1 * n, n < 5, kind="locomo") for n in range(10)]
     assert fit_confidence.fit([*found, *wrong]) == fit_confidence.fit(found)
-
-
-def test_every_kind_counts_the_same(found: list[Case]) -> None:
-    domains = [Case("domains", one.part, one.profile, one.features, one.helps) for one in found]
-    other = [Case("realmem", one.part, one.profile, one.features, (False, False)) for one in found]
+    domains = [replace(one, kind="domains") for one in found]
+    other = [replace(one, kind="realmem", helps=(False, False)) for one in found]
     assert fit_confidence.fit([*domains, *other]) == fit_confidence.fit([*domains * 3, *other])
 
 
@@ -93,10 +91,3 @@ def test_what_a_story_must_show_is_what_helps(tmp_path: Path) -> None:
     full, empty = (one for one in stories(tmp_path, HashingEmbedder()) if one.profile == "balanced")
     assert full.answered
     assert not empty.answered
-
-
-def test_without_data_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.delenv("TIDAL_BENCH_DATA", raising=False)
-    with pytest.raises(SystemExit):
-        fit_confidence.main([])
-    assert "--data" in capsys.readouterr().err

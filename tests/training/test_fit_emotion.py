@@ -9,7 +9,7 @@ import pytest
 from tidal_plugins import EmbeddingEmotion, HashingEmbedder
 from tidal_plugins.affect.circumplex import LABELS
 from tidal_plugins.affect.probe import save
-from training import fit_emotion
+from training import fit_confidence, fit_emotion
 
 COMMENTS = {
     "joy": ["what happy fun", "so much fun today", "happy happy", "a happy day"],
@@ -49,4 +49,7 @@ def test_without_data_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.delenv("TIDAL_BENCH_DATA", raising=False)
     with pytest.raises(SystemExit):
         fit_emotion.main([])
+    assert "--data" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        fit_confidence.main([])
     assert "--data" in capsys.readouterr().err

@@ -85,51 +85,30 @@ VALUES: Mapping[str, Any] = {
 """Values by name. They serve many calls, none of which changes them."""
 
 
+NAMES = """a=Ann absorb=Ann action=remember b=Bergen citation=ep:none earlier=none entity=Ann entry_id=none holder=none
+id=none keep=Ann key=harvest later=none merge=none message=none name=planner object=Bergen
+path=no/such/folder/copy.db predicate=lives_in relation=none run=none source=orchard.graphml
+subject=Ann topic=pears type=like value=September zone=Europe/Berlin"""
+PEARS = [Exchange((Message("user", "The pears are ripe."),), id="pears")]
 GOOD: Mapping[str, Any] = {
-    "a": "Ann",
-    "absorb": "Ann",
-    "action": "remember",
-    "b": "Bergen",
+    **dict(pair.split("=") for pair in NAMES.split()),
     "capsule": "# Identity\n",
-    "citation": "ep:none",
-    "earlier": "none",
-    "entity": "Ann",
-    "entry_id": "none",
-    "exchanges": [Exchange((Message("user", "The pears are ripe."),), id="pears")],
+    "exchanges": PEARS,
     "follows": {},
-    "history": [Exchange((Message("user", "The pears are ripe."),), id="pears")],
-    "holder": "none",
-    "id": "none",
+    "history": PEARS,
     "ids": ["none"],
     "interval": timedelta(hours=1),
-    "keep": "Ann",
-    "key": "harvest",
-    "later": "none",
-    "merge": "none",
-    "message": "none",
-    "name": "planner",
     "note": "sweet pears",
-    "object": "Bergen",
     "parts": [],
-    "path": "no/such/folder/copy.db",
     "policy": Policy(),
-    "predicate": "lives_in",
     "query": "ripe pears",
     "reader": None,
-    "relation": "none",
     "relations": [],
-    "run": "none",
     "sink": Nothing(),
-    "source": "orchard.graphml",
-    "subject": "Ann",
     "text": "The pears are ripe in the orchard.",
     "time": NOON,
-    "topic": "pears",
     "turn": "Are the pears ripe?",
-    "type": "like",
     "user": "The plums are ripe.",
-    "value": "September",
-    "zone": "Europe/Berlin",
 }
 """A value for each parameter that has no default."""
 

@@ -20,27 +20,18 @@ def test_the_ledger_tells_what_was_lost_and_what_came_back(tmp_path: Path) -> No
     with open_memory(tmp_path / "one.db") as memory:
         for deed in (Deed("record", 1), Deed("remember", 2), Deed("fact", 3)):
             ledger.add(Event(deed, True, do(memory, deed)))
-        assert ledger.lost(memory) == []
+        cut = Deed("record", 9)
+        do(memory, cut)
+        ledger.add(Event(cut, False))  # a call that was cut short is made once
+        assert ledger.settle(memory) == ledger.lost(memory) == []
+        assert ledger.acknowledged == 4
         memory.forget(*ledger.texts[1])
         memory.facts["shelf 3"] = "jar 10"
-        assert ledger.lost(memory) == [
-            "call 1 is not there as it was made",
-            "fact shelf 3 is 'jar 10' and not 'jar 3'",
-        ]
+        lost = ["call 1 is not there as it was made", "fact shelf 3 is 'jar 10' and not 'jar 3'"]
+        assert ledger.lost(memory) == lost
         ledger.add(Event(Deed("forget", 4, 2, ledger.texts[2]), True))
         assert "call 2 was forgotten and is there again" in ledger.lost(memory)
     assert ledger.residue(tmp_path / "one.db") == ["jar00002q"]
-
-
-def test_a_call_that_was_cut_short_is_made_once(tmp_path: Path) -> None:
-    ledger = Ledger()
-    with open_memory(tmp_path / "one.db") as memory:
-        deed = Deed("record", 1)
-        do(memory, deed)
-        ledger.add(Event(deed, False))
-        assert ledger.settle(memory) == []
-        assert ledger.lost(memory) == []
-        assert ledger.acknowledged == 1
 
 
 def test_a_killed_process_loses_nothing_that_it_acknowledged() -> None:
@@ -57,19 +48,13 @@ def test_damage_to_any_table_is_told_or_harmless() -> None:
     assert [(str(outcome.damage), outcome.bad) for outcome in outcomes if outcome.bad] == []
 
 
-def test_a_power_cut_takes_nothing_that_was_acknowledged() -> None:
+def test_a_power_cut_takes_nothing_that_was_synced_and_leaves_no_fault() -> None:
     outcomes = power.cut(24, "full", workers=1)
     assert sum(outcome.acknowledged for outcome in outcomes) > 0
     assert [outcome for outcome in outcomes if not outcome.good] == []
-
-
-def test_a_power_cut_takes_calls_that_were_not_synced_and_leaves_no_fault() -> None:
     outcomes = power.cut(12, "fast", workers=1)
     assert any(outcome.lost for outcome in outcomes), "the cut takes nothing"
     assert [line for outcome in outcomes for line in (*outcome.half, *outcome.faults)] == []
-
-
-def test_a_cut_drops_keeps_or_tears_only_what_was_not_synced() -> None:
     steps = [Step("write", "f", 0, b"a" * 1024), Step("sync", "f"), Step("write", "f", 0, b"b" * 1024)]
     assert left_by_cut(steps, "dropped", Random(1)) == {"f": b"a" * 1024}
     assert left_by_cut(steps, "kept", Random(1)) == {"f": b"b" * 1024}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tidal_plugins import Exchange, Message, Note, QueryTimeout, Settings, TidalMemory
 
-Ask = Callable[[TidalMemory], object]
-
 SOON = Settings(storage={"query_deadline": 1e-6}, graph={"background": False})
 """A deadline that is over before SQLite looks at the clock for the first time."""
 
-TURNS = 2_000
+TURNS = 1_500
 """Turns of which any list takes SQLite more steps than it makes between two looks at the clock."""
 
 
@@ -41,17 +38,10 @@ def hasty(path: str) -> Any:
         yield memory
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda m: m.episodes.list(),
-        lambda m: m.episodes.list(tool="none"),
-        lambda m: m.episodes.list(limit=1, newest_first=True, tool="none"),
-    ],
-)
-def test_a_list_that_takes_too_long_is_interrupted(hasty: TidalMemory, ask: Ask) -> None:
-    with pytest.raises(QueryTimeout, match="query_deadline"):
-        ask(hasty)
+def test_a_list_that_takes_too_long_is_interrupted(hasty: TidalMemory) -> None:
+    for options in ({}, {"tool": "none"}, {"limit": 1, "newest_first": True, "tool": "none"}):
+        with pytest.raises(QueryTimeout, match="query_deadline"):
+            hasty.episodes.list(**options)  # type: ignore[arg-type]
     assert hasty.record("Good morning.").query == "Good morning.", "a write has no deadline"
 
 
@@ -63,11 +53,12 @@ def test_a_recall_goes_on_without_the_channels_that_take_too_long(hasty: TidalMe
 
 def test_a_search_of_items_that_takes_too_long_is_interrupted(hasty: TidalMemory) -> None:
     pytest.importorskip("langgraph")
+    from langgraph.store.base import PutOp
+
     from langgraph_tidal import TidalStore
 
     store = TidalStore(hasty)
-    for number in range(400):
-        store.put(("users", str(number)), "note", {"text": f"apple {number}"}, index=False)
+    store.batch([PutOp(("users", str(n)), "note", {"text": f"apple {n}"}, index=False) for n in range(400)])
     with pytest.raises(QueryTimeout):
         store.search(("users",), filter={"text": "pear"})
 
@@ -80,7 +71,7 @@ def test_a_search_ranks_the_items_of_many_namespaces_together(open_memory: Any) 
 
     memory = open_memory(settings=Settings(storage={"durability": "fast"}, graph={"background": False}))
     store = TidalStore(memory)
-    store.batch([PutOp(("users", str(n)), "likes", {"text": f"user {n} likes pears"}) for n in range(299)])
-    store.put(("users", "299"), "likes", {"text": "figs, above all ripe figs"})
-    assert store.search(("users",), query="ripe figs", limit=3)[0].namespace == ("users", "299")
-    assert len(store.search(("users",), query="pears", limit=300)) == 300
+    store.batch([PutOp(("users", str(n)), "likes", {"text": f"user {n} likes pears"}) for n in range(119)])
+    store.put(("users", "119"), "likes", {"text": "figs, above all ripe figs"})
+    assert store.search(("users",), query="ripe figs", limit=3)[0].namespace == ("users", "119")
+    assert len(store.search(("users",), query="pears", limit=120)) == 120

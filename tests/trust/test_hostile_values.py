@@ -104,43 +104,46 @@ def test_every_class_and_function_refuses_what_it_cannot_use(
     assert {*tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("name", VALUES)
-def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for path in (VALUES[name], tmp_path, b"agent.db", "a\0.db", "no/such/folder/agent.db"):
+    for path in (*VALUES.values(), tmp_path, b"agent.db", "a\0.db", "no/such/folder/agent.db"):
         with pytest.raises(TidalError) as caught:
             TidalMemory(path, embedder=HashingEmbedder())
         assert len(str(caught.value)) <= MOST
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("field", ["namespace", "key", "value", "index", "ttl", "query", "filter", "limit", "offset"])
-def test_a_store_of_items_refuses_what_it_cannot_use(filled: TidalMemory, field: str, name: str) -> None:
+def test_a_store_of_items_refuses_what_it_cannot_use(filled: TidalMemory, field: str) -> None:
     pytest.importorskip("langgraph")
     from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
 
     from langgraph_tidal import TidalStore
 
-    store, value = TidalStore(filled), VALUES[name]
-    put = {"namespace": ("users",), "key": "ann", "value": {"text": "pears"}}
+    store, names = TidalStore(filled), {field, "namespace_prefix"} if field == "namespace" else {field}
     ops: list[tuple[Any, dict[str, Any]]] = [
-        (PutOp, put),
+        (PutOp, {"namespace": ("users",), "key": "ann", "value": {"text": "pears"}}),
         (GetOp, {"namespace": ("users",), "key": "ann"}),
         (SearchOp, {"namespace_prefix": ("users",)}),
         (ListNamespacesOp, {}),
     ]
-    for kind, given in ops:
-        names = {field, "namespace_prefix"} if field == "namespace" else {field}
-        for part in names & {*kind._fields}:
-            call = Call(part, partial(store.batch, [kind(**{**given, part: value})]))
-            assert faults(filled, [call], InvalidNamespaceError) == []
+    calls = [
+        Call(f"{part}={what}", partial(store.batch, [kind(**{**given, part: value})]))
+        for kind, given in ops
+        for part in names & {*kind._fields}
+        for what, value in VALUES.items()
+    ]
+    assert faults(filled, calls, InvalidNamespaceError) == []
 
 
-@pytest.mark.parametrize("scope", [("a",) * 33, ("a" * 1_001,)], ids=["segments", "characters"])
-def test_a_scope_is_bounded(filled: TidalMemory, scope: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidScope):
-        filled.scoped(*scope)
+def test_scopes_and_filters_are_bounded(filled: TidalMemory) -> None:
+    for scope in (("a",) * 33, ("a" * 1_001,)):
+        with pytest.raises(InvalidScope):
+            filled.scoped(*scope)
+    filled.recall("pears", exclude=[f"{number}" for number in range(10_000)], metadata={"a" * 60_000: 1})
+    for bad in ({"metadata": {"a" * 10_000_000: 1}}, {"tags": ["a"] * 10_001}, {"tags": ["a" * 1_001]}):
+        with pytest.raises(InvalidInput):
+            filled.recall("pears", **bad)
 
 
 def test_tags_and_shown_memories_are_bounded_in_number_and_length(filled: TidalMemory) -> None:
@@ -156,10 +159,3 @@ def test_tags_and_shown_memories_are_bounded_in_number_and_length(filled: TidalM
         with pytest.raises(TidalError):
             filled.record("The quinces are ripe.", surfaced=surfaced)
     assert written(filled) == before
-
-
-def test_a_filter_is_bounded(filled: TidalMemory) -> None:
-    filled.recall("pears", exclude=[f"{number}" for number in range(10_000)], metadata={"a" * 60_000: 1})
-    for bad in ({"metadata": {"a" * 10_000_000: 1}}, {"tags": ["a"] * 10_001}, {"tags": ["a" * 1_001]}):
-        with pytest.raises(InvalidInput):
-            filled.recall("pears", **bad)

@@ -68,9 +68,9 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return recorder
 
 
-def test_what_takes_time_has_a_span_without_any_text(open_memory: Any, recorder: Recorder) -> None:
+async def test_what_takes_time_has_a_span_without_any_text(open_memory: Any, recorder: Recorder) -> None:
     memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}), scope=("user", "ann"))
-    memory.record("The walnut tree stands in the orchard.", "Noted.", thread="orchard")
+    await memory.arecord("The walnut tree stands in the orchard.", "Noted.", thread="orchard")
     memory.recall("Where is the walnut tree?")
     memory.whisper("Where does the walnut tree stand in the orchard?")
     memory.compactor().compact([Message("user", "Where is the walnut tree?", id="1")], thread="orchard")
@@ -88,12 +88,7 @@ def test_what_takes_time_has_a_span_without_any_text(open_memory: Any, recorder:
     assert not [word for word in SECRETS if word in shown]
 
 
-async def test_an_async_call_has_its_span_too(open_memory: Any, recorder: Recorder) -> None:
-    memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}))
-    await memory.arecord("The walnut tree stands in the orchard.")
-    assert [span.name for span in recorder.spans] == ["tidal.record"]
-
-
+@pytest.mark.slow
 def test_an_application_that_does_not_trace_loads_nothing_for_it() -> None:
     code = """
 import sys

@@ -61,4 +61,4 @@ def test_secrets_are_apart_and_within_the_text(text: str) -> None:
 def test_a_long_hostile_text_is_read_in_linear_time(piece: str) -> None:
     end = "-----END PRIVATE KEY-----" if piece.startswith("-----BEGIN") else ""
     for last in {"", end}:
-        assert grows_linearly(secrets, lambda chars, last=last: piece * (chars // len(piece)) + last, LONG)  # type: ignore[misc]
+        assert grows_linearly(secrets, lambda chars, last=last: piece * (chars // len(piece)) + last, LONG)

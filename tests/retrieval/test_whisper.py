@@ -65,36 +65,26 @@ def test_a_line_has_citation_age_source_and_text() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "source"),
-    [
-        ({"role": "assistant"}, "you"),
-        ({"role": "user", "speaker": "Ann"}, "Ann"),
-        ({}, "conversation"),
+def test_the_source_is_who_said_it_or_where_it_stands() -> None:
+    for fields, source in (
+        *(({"role": "assistant"}, "you"), ({"role": "user", "speaker": "Ann"}, "Ann"), ({}, "conversation")),
         ({"kind": "kb", "source": "a/very/long/path/to/some/file.md"}, "…ng/path/to/some/file.md"),
-    ],
-)
-def test_the_source_is_who_said_it_or_where_it_stands(fields: dict[str, Any], source: str) -> None:
-    assert f", {source}: text" in str(whisper(hit("text", **fields)))
+    ):
+        assert f", {source}: text" in str(whisper(hit("text", **fields)))
 
 
-@pytest.mark.parametrize(
-    ("ago", "expected"),
-    [
-        ({"seconds": 5}, "just now"),
-        ({"minutes": 59}, "just now"),
-        ({"hours": 1}, "1 hour ago"),
-        ({"hours": 47}, "1 day ago"),
-        ({"days": 13}, "1 week ago"),
-        ({"days": 45}, "1 month ago"),
-        ({"days": 364}, "12 months ago"),
-        ({"days": 365}, "1 year ago"),
-        ({"days": -2}, "ahead"),
-    ],
-    ids=str,
-)
-def test_age_is_told_in_one_unit(ago: dict[str, float], expected: str) -> None:
-    assert age(NOON - timedelta(**ago), NOON) == expected
+def test_age_is_told_in_one_unit_and_of_days_with_a_date() -> None:
+    for ago, expected in (
+        *(({"seconds": 5}, "just now"), ({"minutes": 59}, "just now"), ({"hours": 1}, "1 hour ago")),
+        *(({"hours": 47}, "1 day ago"), ({"days": 13}, "1 week ago"), ({"days": 45}, "1 month ago")),
+        *(({"days": 364}, "12 months ago"), ({"days": 365}, "1 year ago"), ({"days": -2}, "ahead")),
+    ):
+        assert age(NOON - timedelta(**ago), NOON) == expected
+    for ago, expected in (
+        *(({"hours": 23}, "23 hours ago"), ({"days": 2}, "27 February, 2 days ago")),
+        *(({"days": 1, "hours": 13}, "27 February, 2 days ago"), ({"days": 500}, "17 October 2024, 1 year ago")),
+    ):
+        assert when(NOON - timedelta(**ago), NOON) == expected
 
 
 # budget
@@ -148,19 +138,17 @@ def test_room_that_a_short_memory_leaves_goes_to_the_next() -> None:
 TEXT = "First the weather. Then Ann played jazz piano. At last the news."
 
 
-@pytest.mark.parametrize(
-    ("room", "expected"),
-    [
+def test_a_quotation_grows_by_what_follows_and_then_by_what_precedes() -> None:
+    start, end = TEXT.index("Then"), TEXT.index(" At last")
+    jazz = "Then Ann played jazz piano."
+    for room, expected in (
         (99, TEXT),
-        (46, "Then Ann played jazz piano. At last the news."),
-        (44, "Then Ann played jazz piano."),
-        (27, "Then Ann played jazz piano."),
+        (46, f"{jazz} At last the news."),
+        (44, jazz),
+        (27, jazz),
         (20, "Then Ann played…"),
-    ],
-)
-def test_a_quotation_grows_by_what_follows_and_then_by_what_precedes(room: int, expected: str) -> None:
-    start = TEXT.index("Then")
-    assert quote(TEXT, (start, TEXT.index(" At last")), room) == expected
+    ):
+        assert quote(TEXT, (start, end), room) == expected
 
 
 def test_the_sentence_that_answers_is_shown(open_memory: Any) -> None:
@@ -219,20 +207,6 @@ def test_a_line_tells_the_value_that_its_own_replaces_where_that_is_sure(
     assert "on Thursday 5 March" not in told
 
 
-@pytest.mark.parametrize(
-    ("ago", "expected"),
-    [
-        ({"hours": 23}, "23 hours ago"),
-        ({"days": 2}, "27 February, 2 days ago"),
-        ({"days": 1, "hours": 13}, "27 February, 2 days ago"),
-        ({"days": 500}, "17 October 2024, 1 year ago"),
-    ],
-    ids=str,
-)
-def test_an_age_of_days_has_a_date(ago: dict[str, float], expected: str) -> None:
-    assert when(NOON - timedelta(**ago), NOON) == expected
-
-
 def test_a_line_that_announces_a_list_shows_how_it_begins() -> None:
     text = "There are two options:\n- the small camper that sleeps four and costs 140 a day\n- the large one"
     assert quote(text, (0, 22), 60) == "There are two options: - the small camper that sleeps four…"
@@ -255,28 +229,19 @@ def quoted(sentence: str, room: int = 200, text: str = KILN) -> str:
     return quote(text, (start, start + len(sentence)), room)
 
 
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
+def test_a_quotation_does_not_run_from_prose_into_code_or_over_several_lines_of_it() -> None:
+    for unit, expected in (
         ("kiln.cool(slowly=True)", "kiln.cool(slowly=True)"),
         ("Cooling takes nine hours.", "Cooling takes nine hours. Then open the door."),
         ("Then open the door.", "Cooling takes nine hours. Then open the door."),
         ("Fire it like this:", 'Fire it like this: with Kiln("clay.db") as kiln:'),
-    ],
-)
-def test_a_quotation_does_not_run_from_prose_into_code_or_over_several_lines_of_it(unit: str, expected: str) -> None:
-    assert quoted(unit) == expected
-
-
-def test_a_block_that_has_no_end_is_code_to_the_end() -> None:
-    text = "Fire it so.\n~~~\n$ kiln heat\n```\n$ kiln cool"
-    assert quoted("Fire it so.", text=text) == "Fire it so."
-    assert quoted("$ kiln cool", text=text) == "$ kiln cool"
-
-
-def test_marks_within_a_line_open_no_block() -> None:
-    text = "Write ```kiln``` there.\n```kiln``` is the command.\nIt heats."
-    assert quoted("It heats.", text=text) == "Write ```kiln``` there. ```kiln``` is the command. It heats."
+    ):
+        assert quoted(unit) == expected
+    endless = "Fire it so.\n~~~\n$ kiln heat\n```\n$ kiln cool"
+    assert quoted("Fire it so.", text=endless) == "Fire it so."
+    assert quoted("$ kiln cool", text=endless) == "$ kiln cool"
+    inline = "Write ```kiln``` there.\n```kiln``` is the command.\nIt heats."
+    assert quoted("It heats.", text=inline) == "Write ```kiln``` there. ```kiln``` is the command. It heats."
 
 
 def test_of_a_block_of_code_the_line_with_the_words_is_shown(open_memory: Any) -> None:
@@ -342,10 +307,13 @@ def test_a_fact_and_what_it_was_made_from_are_not_shown_together() -> None:
     assert whisper(said, other, fact, max_entries=2).ids == ("a", "b")
 
 
-@pytest.mark.parametrize("sources", [None, "a", 7, {"a": 1}, [["a"], {}, None, 7]])
-def test_sources_that_somebody_gave_a_fact_may_be_anything(sources: Any) -> None:
-    fact = hit("Jazz.", id="f", kind="fact", metadata={"sources": sources})
-    assert whisper(fact, hit("I play jazz piano.", id="a")).ids == ("f", "a")
+def test_sources_that_somebody_gave_a_fact_may_be_anything() -> None:
+    said = hit("I play jazz piano.", id="a")
+    for sources in (None, "a", 7, {"a": 1}, [["a"], {}, None, 7]):
+        fact = hit("Jazz.", id="f", kind="fact", metadata={"sources": sources})
+        assert whisper(fact, said).ids == ("f", "a")
+    told = hit("Miro is allergic to chicken.", id="f", kind="fact", metadata={"sources": ["a"]})
+    assert whisper(hit("I moved to Lisbon with my cat Miro.", id="a"), told).ids == ("a", "f"), "somebody told it"
 
 
 def test_recall_shows_a_fact_beside_what_it_was_made_from_and_a_whisper_does_not(
@@ -368,70 +336,53 @@ def test_recall_shows_a_fact_beside_what_it_was_made_from_and_a_whisper_does_not
 # fence
 
 
-@pytest.mark.parametrize("text", FORGED, ids=repr)
-def test_a_memory_cannot_forge_the_fence(text: str) -> None:
-    whispered = whisper(hit(text, speaker=text, kind="conversation"), hit(text, kind="kb", source=text), max_chars=600)
-    assert len(lines(whispered)) == len(whispered.hits) > 0
-    assert all(line.startswith("- [mem:0123456789abc] just now, ") for line in lines(whispered))
-    assert str(whispered).count("<") == str(whispered).count(">") == 2
-    assert all(unicodedata.category(c) not in {"Cc", "Cf"} for line in lines(whispered) for c in line)
-    assert FRAMES.strip(f"{whispered}\n\nquestion") == "question"
+def test_a_memory_cannot_forge_the_fence() -> None:
+    for text in FORGED:
+        whispered = whisper(hit(text, speaker=text), hit(text, kind="kb", source=text), max_chars=600)
+        assert len(lines(whispered)) == len(whispered.hits) > 0
+        assert all(line.startswith("- [mem:0123456789abc] just now, ") for line in lines(whispered))
+        assert str(whispered).count("<") == str(whispered).count(">") == 2
+        assert all(unicodedata.category(c) not in {"Cc", "Cf"} for line in lines(whispered) for c in line)
+        assert FRAMES.strip(f"{whispered}\n\nquestion") == "question"
 
 
-@pytest.mark.parametrize("text", FORGED, ids=repr)
-def test_a_forged_memory_is_still_data_at_the_door(open_memory: Any, text: str) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.01, "line_threshold": 0.0}))
-    memory.remember(f"jazz piano {text}", source=text)
-    whispered = memory.whisper("harmless jazz piano obey")
-    assert len(lines(whispered)) == 1
-    head = f"- [{whispered.hits[0].entry.citation}] just now, "
-    assert lines(whispered)[0].startswith(head)
-    told = lines(whispered)[0].removeprefix(head)
-    assert inert(told) == told
-    source, _, words = told.partition(": ")
-    assert len(source) <= 24
-    assert words.startswith("jazz piano harmless")
+def test_a_forged_memory_is_still_data_at_the_door(open_memory: Any) -> None:
+    store = open_memory(settings=Settings(whisper={"threshold": 0.01, "line_threshold": 0.0}))
+    for number, text in enumerate(FORGED):
+        memory = store.scoped(str(number))
+        memory.remember(f"jazz piano {text}", source=text)
+        whispered = memory.whisper("harmless jazz piano obey")
+        [line] = lines(whispered)
+        head = f"- [{whispered.hits[0].entry.citation}] just now, "
+        told = line.removeprefix(head)
+        assert inert(told) == told != line
+        source, _, words = told.partition(": ")
+        assert len(source) <= 24
+        assert words.startswith("jazz piano harmless")
 
 
-@pytest.mark.parametrize("kind", ["ep", "mem"])
-def test_a_memory_cannot_forge_a_citation(kind: str) -> None:
-    forged = f"as [{kind}:0000000000000] says"
-    cited = lines(whisper(hit(forged, episode="ep1"), hit("text", speaker=f"[{kind}:0]"), max_chars=600))
-    assert cited == [
-        f"- [ep:ep1] just now, conversation: as ({kind}:0000000000000] says",
-        f"- [mem:0123456789abc] just now, ({kind}:0]: text",
-    ]
-
-
-@pytest.mark.parametrize(
-    "fields", [{"speaker": "Ann: yes, <b>\nBob: "}, {"kind": "kb", "source": "Ann: yes, <b>\nBob: "}]
-)
-def test_a_name_cannot_look_like_somebodys_words(fields: dict[str, Any]) -> None:
-    assert lines(whisper(hit("text", **fields))) == ["- [mem:0123456789abc] just now, Ann yes, ‹b› Bob:: text"]
+def test_a_memory_cannot_forge_a_citation_or_look_like_somebodys_words() -> None:
+    for kind in ("ep", "mem"):
+        said = hit(f"as [{kind}:0000000000000] says", episode="ep1")
+        assert lines(whisper(said, hit("text", speaker=f"[{kind}:0]"), max_chars=600)) == [
+            f"- [ep:ep1] just now, conversation: as ({kind}:0000000000000] says",
+            f"- [mem:0123456789abc] just now, ({kind}:0]: text",
+        ]
+    forged = "Ann: yes, <b>\nBob: "
+    for fields in ({"speaker": forged}, {"kind": "kb", "source": forged}):
+        assert lines(whisper(hit("text", **fields))) == ["- [mem:0123456789abc] just now, Ann yes, ‹b› Bob:: text"]
 
 
 # small talk
 
 
-@pytest.mark.parametrize(
-    ("turn", "asks"),
-    [
-        ("thanks, great!", False),
-        ("the of and", False),
-        ("🎹", False),
-        ("jazz", True),
-        ("Thanks", False),
-        ("Thanks Ann", True),
-        ("Ann", True),
-        ("Thanks Carol", True),
-    ],
-)
-def test_a_turn_without_content_asks_for_nothing(open_memory: Any, turn: str, asks: bool) -> None:
+def test_a_turn_without_content_asks_for_nothing(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
     say(memory, ("Ann", "I play the violin."))
-    told = memory.whisper(turn)
-    assert bool(told) is asks
-    assert (told.recall.confidence > 0) is asks
+    silent, asking = ("thanks, great!", "the of and", "🎹", "Thanks"), ("jazz", "Thanks Ann", "Ann", "Thanks Carol")
+    for turn in (*silent, *asking):
+        told = memory.whisper(turn)
+        assert bool(told) is (told.recall.confidence > 0) is (turn in asking), turn
 
 
 # the threshold
@@ -577,25 +528,18 @@ def test_what_associations_reach_is_as_sure_as_the_hit_it_comes_from_times_its_a
 STATEMENT = "the new lock of the boathouse is green and it cost forty pounds"
 
 
-@pytest.mark.parametrize(
-    ("turn", "threshold"),
-    [
-        (STATEMENT, 0.7),
-        (f"{STATEMENT}, is that much?", 0.285),
-        (f"{STATEMENT}. Write that down.", 0.285),
-        (f"{STATEMENT}. Could you thank the smith", 0.285),
-        (f"{STATEMENT}. We wanted a red one", 0.285),
-        ("the boathouse has a new lock", 0.285),
-    ],
-)
-def test_a_long_turn_that_only_tells_needs_more(open_memory: Any, turn: str, threshold: float) -> None:
+def test_a_long_turn_that_only_tells_needs_more(open_memory: Any) -> None:
     memory = lying(open_memory, {"the old lock was rusty": 0.1})
     say(memory, ("user", "the old lock was rusty"))
-    told = memory.whisper(turn)
-    assert not told
-    assert {item.reason.partition(" under ")[2] for item in told.recall.dropped} == {
-        f"the threshold of {threshold:.3f}"
-    }
+    for turn, threshold in (
+        *((STATEMENT, 0.7), (f"{STATEMENT}, is that much?", 0.285), (f"{STATEMENT}. Write that down.", 0.285)),
+        *((f"{STATEMENT}. Could you thank the smith", 0.285), (f"{STATEMENT}. We wanted a red one", 0.285)),
+        ("the boathouse has a new lock", 0.285),
+    ):
+        told = memory.whisper(turn)
+        assert not told
+        reasons = {item.reason.partition(" under ")[2] for item in told.recall.dropped}
+        assert reasons == {f"the threshold of {threshold:.3f}"}, turn
 
 
 def test_a_lower_threshold_leaves_that_of_statements(open_memory: Any) -> None:
@@ -614,7 +558,6 @@ def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
     again = memory.remember("jazz piano lessons")
     whispered = memory.whisper("jazz piano lessons")
     assert [shown.text for shown in whispered.hits] == ["jazz piano lessons on friday"]
-    assert whispered.recall
     assert {item.stage for item in whispered.recall.dropped} == {"threshold"}
     reasons = {item.id: item.reason for item in whispered.recall.dropped}
     assert reasons.keys() == {recipe.id, again.id}
@@ -623,31 +566,34 @@ def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
     assert reasons[recipe.id].endswith(" under a line's threshold of 0.075")
 
 
-@pytest.mark.parametrize("said", ["jazz piano at 10:00", "JAZZ Piano at 10:00", "jazz  piano\n at\t10:00"])
-def test_what_the_turn_says_word_for_word_is_no_news(memory: TidalMemory, said: str) -> None:
-    entry = memory.remember(said)
-    whispered = memory.whisper("Jazz piano  at 10:00")
-    assert not whispered
-    assert whispered.recall is not None
-    assert [(item.id, item.stage, item.reason) for item in whispered.recall.dropped] == [
-        (entry.id, "threshold", "says word for word what the turn says")
-    ]
-    assert memory.recall("Jazz piano  at 10:00").ids == (entry.id,), "who searches wants it nevertheless"
+def test_what_the_turn_says_word_for_word_is_no_news(memory: TidalMemory) -> None:
+    for said in ("jazz piano at 10:00", "JAZZ Piano at 10:00", "jazz  piano\n at\t10:00"):
+        scope = memory.scoped(said.replace("\n", " ").replace("\t", " "))
+        entry = scope.remember(said)
+        whispered = scope.whisper("Jazz piano  at 10:00")
+        assert not whispered
+        reason = (entry.id, "threshold", "says word for word what the turn says")
+        assert [(item.id, item.stage, item.reason) for item in whispered.recall.dropped] == [reason]
+        assert scope.recall("Jazz piano  at 10:00").ids == (entry.id,), "who searches wants it nevertheless"
+    for said in ("jazz piano at 10:00", "jazz piano at 11:00!", "no jazz piano at 11:00"):
+        scope = memory.scoped("news", said)
+        assert (scope.remember(said).id,) == scope.whisper("jazz piano at 11:00").ids, "nearly the same is news"
 
 
-@pytest.mark.parametrize("said", ["jazz piano at 10:00", "jazz piano at 11:00!", "no jazz piano at 11:00"])
-def test_what_says_nearly_the_same_is_news(memory: TidalMemory, said: str) -> None:
-    entry = memory.remember(said)
-    assert memory.whisper("jazz piano at 11:00").ids == (entry.id,)
-
-
-def test_repeats_take_no_place_from_what_is_news(memory: TidalMemory) -> None:
-    texts = {"kb": "jazz piano lessons", "skill": "Jazz Piano Lessons", "fact": "jazz  piano\nlessons"}
-    again = {memory.remember(text, kind=kind).id for kind, text in texts.items()}
-    news = {memory.remember(f"jazz piano lessons on {day}").id for day in ("monday", "friday", "sunday")}
-    whispered = memory.whisper("jazz piano lessons")
+@pytest.mark.parametrize(
+    ("turn", "repeats"),
+    [
+        ("jazz piano lessons", ["jazz piano lessons", "Jazz Piano Lessons", "jazz  piano\nlessons"]),
+        ("jazz piano lessons with scales " * 20, ["jazz piano lessons with scales " * 20] * 2),
+    ],
+)
+def test_repeats_take_no_place_from_what_is_news(memory: TidalMemory, turn: str, repeats: list[str]) -> None:
+    kinds = ("kb", "skill", "fact")
+    again = {memory.remember(text, kind=kind).id for kind, text in zip(kinds, repeats, strict=False)}
+    piece = turn[:30].strip()
+    news = {memory.remember(f"{piece} on {day}").id for day in ("monday", "friday", "sunday")}
+    whispered = memory.whisper(turn)
     assert set(whispered.ids) == news
-    assert whispered.recall
     assert {item.id for item in whispered.recall.dropped} == again
 
 
@@ -656,25 +602,13 @@ def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
     memory.remember("Bread and jam for the piano tuner")
     whispered = memory.whisper("jazz piano at 10:00")
     assert not whispered
-    assert whispered.recall is not None
     assert whispered.recall.confidence < Settings().whisper.threshold
-
-
-def test_long_repeats_take_no_place_either(memory: TidalMemory) -> None:
-    said = "jazz piano lessons with scales " * 20
-    again = {memory.remember(said, kind=kind).id for kind in ("kb", "skill")}
-    news = {memory.remember(f"jazz piano lessons with scales on {day}").id for day in ("monday", "friday", "sunday")}
-    whispered = memory.whisper(said)
-    assert set(whispered.ids) == news
-    assert whispered.recall
-    assert {item.id for item in whispered.recall.dropped} == again
 
 
 def test_when_nothing_is_near_enough_there_is_no_whisper(memory: TidalMemory) -> None:
     memory.remember("The recipe needs flour and sugar.")
     whispered = memory.whisper("quantum chromodynamics lattice")
     assert (bool(whispered), str(whispered), whispered.hits, whispered.ids) == (False, "", (), ())
-    assert whispered.recall is not None
     for empty in ("", "  \n"):
         assert not memory.whisper(empty)
 
@@ -682,8 +616,6 @@ def test_when_nothing_is_near_enough_there_is_no_whisper(memory: TidalMemory) ->
 def test_whisper_and_recall_say_how_sure_they_are(memory: TidalMemory) -> None:
     memory.remember("jazz piano lessons on friday")
     sure, doubtful = (memory.whisper(turn).recall for turn in ("jazz piano lessons", "quantum lattice"))
-    assert sure is not None
-    assert doubtful is not None
     assert sure.confidence > Settings().whisper.threshold > doubtful.confidence
     assert memory.recall("jazz piano lessons").confidence == sure.confidence
 
@@ -694,9 +626,3 @@ def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:
     assert whispered.ids == (entry.id,)
     episode = memory.record("jazz piano lessons?", "On friday.", surfaced=whispered.ids)
     assert memory.episodes[episode.id].surfaced == (entry.id,)
-
-
-def test_a_fact_that_somebody_told_stays_beside_what_he_names_as_its_source() -> None:
-    said = hit("I moved to Lisbon with my cat Miro.", id="a")
-    told = hit("Miro is allergic to chicken.", id="f", kind="fact", metadata={"sources": ["a"]})
-    assert whisper(said, told).ids == ("a", "f")

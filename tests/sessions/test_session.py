@@ -31,6 +31,8 @@ from tidal_plugins import (
     SignalType,
     TidalMemory,
 )
+from tidal_plugins.model.entry import user_of
+from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.testing import FrozenClock
 
 PLANNER = Policy(allow={"reward", "view"}, deny={"skip"}, max_signals=3, max_duration=timedelta(hours=1))
@@ -76,7 +78,8 @@ def test_the_four_checks_come_in_order(
 ) -> None:
     session = memory.sessions.open(policy=policy)
     assert session.id
-    clock.advance(hours=1)
+    if policy.max_duration is None:  # none at all admits nothing
+        clock.advance(hours=1)
     with pytest.raises(PolicyViolation) as caught:
         session.signal(type_, entry)
     assert type(caught.value) is error
@@ -115,30 +118,18 @@ def test_late_signals_add_what_is_left_of_them_and_the_future_counts_as_now(
     assert session.snapshot().scores["reward"][entry] == pytest.approx(1.25)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"type": "reward", "weight": float("nan")},
-        {"type": "reward", "weight": float("inf")},
-        {"type": "reward", "weight": -1},
-        {"type": "reward", "weight": True},
-        {"type": "reward", "weight": "1"},
-        {"type": "clap"},
-        {"type": ["reward"]},
-        {"type": "reward", "note": "x" * 1_000_000},
-        {"type": "reward", "note": " "},
-        {"type": "reward", "note": "a\0b"},
-        {"type": "reward", "note": "a\u202eb"},  # turns what follows it around
-        {"type": "reward", "note": "\ud800"},
-        {"type": "reward", "at": datetime(2026, 1, 1)},  # no time zone
-        {"type": "reward", "entry_id": 7},
-    ],
-)
-def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: str, arguments: dict[str, Any]) -> None:
+def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: str) -> None:
     session = memory.sessions.open()
     before = session.snapshot()
-    with pytest.raises(InvalidInput):
-        session.signal(**{"entry_id": entry, **arguments})
+    arguments: list[dict[str, Any]] = [
+        *({"weight": weight} for weight in (float("nan"), float("inf"), -1, True, "1")),
+        *({"type": type_} for type_ in ("clap", ["reward"])),
+        *({"note": note} for note in ("x" * 1_000_000, " ", "a\0b", "a\u202eb", "\ud800")),  # \u202e turns text around
+        *({"at": datetime(2026, 1, 1)}, {"entry_id": 7}),
+    ]
+    for bad in arguments:
+        with pytest.raises(InvalidInput):
+            session.signal(**{"type": "reward", "entry_id": entry, **bad})
     assert session.snapshot() == before
     assert session.audit() == []
 
@@ -222,21 +213,17 @@ def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., T
         resumed.signal("view", entry)
 
 
-@pytest.mark.parametrize("id_", [0, 99])
-def test_unknown_sessions_are_named(memory: TidalMemory, id_: int) -> None:
-    for use in (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit):
-        with pytest.raises(NotFound):
-            use(id_)
-
-
-@pytest.mark.parametrize("id_", ["1", True, None, 1.0, -1])
-def test_what_is_no_id_is_refused(memory: TidalMemory, id_: Any) -> None:
+def test_unknown_sessions_and_what_is_no_id_are_refused(memory: TidalMemory) -> None:
     assert memory.sessions.open().id
-    with pytest.raises(InvalidInput):
-        memory.sessions.snapshot(id_)
-    if id_ is not None:
-        with pytest.raises(InvalidInput):
-            memory.recall("jazz", session=id_)
+    uses = (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit)
+    ids: list[Any] = [0, 99, "1", True, None, 1.0, -1]
+    for id_ in ids:
+        for use in uses:
+            with pytest.raises(NotFound if id_ in ids[:2] and id_ is not True else InvalidInput):
+                use(id_)
+        if id_ not in (None, 0, 99):
+            with pytest.raises(InvalidInput):
+                memory.recall("jazz", session=id_)
 
 
 def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) -> None:
@@ -343,12 +330,9 @@ def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
         session.signal("reward", entry)
 
 
-def test_a_session_that_is_never_used_leaves_nothing(memory: TidalMemory) -> None:
+def test_a_session_that_is_never_used_leaves_nothing_and_an_error_inside_closes_it(memory: TidalMemory) -> None:
     memory.sessions.open(agent="planner")
     assert memory.sessions.list() == []
-
-
-def test_an_error_inside_closes_the_session(memory: TidalMemory) -> None:
     with pytest.raises(RuntimeError), memory.sessions.open():
         raise RuntimeError
     assert [info.is_open for info in memory.sessions.list()] == [False]
@@ -370,14 +354,19 @@ def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) 
     writer.join()
 
 
-@pytest.mark.parametrize(
-    "note",
-    ["می\u200cخواهم قهوه", "हिन्\u200dदी", "👨\u200d👩\u200d👧 at noon", "\u200fقهوة", "soft\u00adhyphen", "\U0001fae9"],
-)
-def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str, note: str) -> None:
+def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str) -> None:
+    notes = [
+        "می\u200cخواهم قهوه",
+        "हिन्\u200dदी",
+        "👨\u200d👩\u200d👧 at noon",
+        "\u200fقهوة",
+        "soft\u00adhyphen",
+        "\U0001fae9",
+    ]
     session = memory.sessions.open()
-    session.annotate(entry, note)
-    assert [annotation.text for annotation in session.snapshot().annotations] == [note]
+    for note in notes:
+        session.annotate(entry, note)
+    assert sorted(annotation.text for annotation in session.snapshot().annotations) == sorted(notes)
 
 
 def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
@@ -386,11 +375,6 @@ def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, c
     with session:
         assert session.info.opened_at == clock()
         assert session.signal("reward", entry).score == 1.0
-
-
-def test_no_duration_at_all_admits_nothing(memory: TidalMemory, entry: str) -> None:
-    with pytest.raises(SessionExpired):
-        memory.sessions.open(policy=Policy(max_duration=timedelta(0))).signal("reward", entry)
 
 
 @pytest.mark.parametrize("half_life", [1e9, 1e300])
@@ -429,16 +413,65 @@ def test_actions_beside_signals_are_held_against_the_policy(memory: TidalMemory)
         with pytest.raises(SignalCapReached):
             session.permit("remember")
         decided = [(one.type, one.entry, one.accepted) for one in session.audit()]
-    assert decided == [
-        ("remember", "", True),
-        ("forget", "abc", False),
-        ("remember", "", True),
-        ("remember", "", False),
-    ]
+    done, refused = ("remember", "", True), ("remember", "", False)
+    assert decided == [done, ("forget", "abc", False), done, refused]
     with pytest.raises(SessionClosed):
         session.permit("remember")
-
-
-def test_an_action_that_there_is_not_is_refused(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="remember, forget"):
-        memory.sessions.open().permit("erase")  # type: ignore[arg-type]
+        memory.sessions.open().permit("erase")
+
+
+# what a model asks of a session by its tools, and what it is told
+
+
+@pytest.fixture
+def ids(memory: TidalMemory) -> list[str]:
+    return [memory.remember(f"Entry {number}.").id for number in range(3)]
+
+
+def test_each_entry_that_is_meant_is_rewarded_and_the_first_one_gets_the_note(
+    memory: TidalMemory, ids: list[str]
+) -> None:
+    session = memory.sessions.open()
+    assert reward(session, ids, 2.0, "jazz") == "Rewarded: it ranks higher in this conversation from now on."
+    assert session.snapshot().scores == {"reward": dict.fromkeys(ids, 2.0)}
+    assert [(note.entry, note.text) for note in session.snapshot().annotations] == [(ids[0], "jazz")]
+
+
+def test_a_note_is_made_once(memory: TidalMemory, ids: list[str]) -> None:
+    session = memory.sessions.open(policy=Policy(max_signals=5))
+    assert annotate(session, ids, "jazz").endswith(" Signals left in this session: 4.")
+    assert [note.entry for note in session.snapshot().annotations] == [ids[0]]
+
+
+def test_a_reward_that_is_refused_half_way_says_so(memory: TidalMemory, ids: list[str]) -> None:
+    session = memory.sessions.open(policy=Policy(max_signals=2))
+    assert reward(session, ids, 1.0, None).startswith("Rewarded in part, 2 of 3 entries. signal 'reward' was refused")
+    with pytest.raises(SignalCapReached):
+        reward(session, ids, 1.0, None)
+
+
+def test_what_was_shown_is_meant_and_all_of_it_where_that_is_not_known() -> None:
+    assert meant(["a", "b", "c"], ["c", "b", "x"]) == ["b", "c"]
+    assert meant(["a", "b"], ["x"]) == ["a", "b"]
+
+
+def test_a_citation_means_an_entry_or_what_was_said_in_an_episode(memory: TidalMemory, ids: list[str]) -> None:
+    episode = memory.record("Which key?", "In F.")
+    assert memory.episodes.entry_ids(f"[mem:{ids[0]}]") == (ids[0],)
+    assert (
+        memory.episodes.entry_ids(f"[{episode.citation}]") == memory.episodes.entry_ids(episode.id) == episode.entries
+    )
+    memory.forget(episode.entries[0])
+    assert memory.episodes.entry_ids(episode.citation) == episode.entries[1:]
+    for citation, error in (("nowhere", NotFound), (episode.entries[0], Forgotten)):
+        with pytest.raises(error):
+            memory.episodes.entry_ids(citation)
+
+
+@pytest.mark.parametrize(
+    ("scope", "user"),
+    [(("user", "42"), "42"), (("app", "user", "42", "notes"), "42"), (("user",), None), (("default",), None)],
+)
+def test_a_scope_may_name_its_user(scope: tuple[str, ...], user: str | None) -> None:
+    assert user_of(scope) == user

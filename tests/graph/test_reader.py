@@ -308,6 +308,7 @@ def test_a_memory_that_is_closed_while_its_model_reads_keeps_the_turn(open_memor
     assert memory.stats().reader.waiting == 1
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_its_model_reads_loses_no_turn(open_memory: Any, tmp_path: Path) -> None:
     child = Path(__file__).with_name("reading_process.py")
     command = [sys.executable, str(child), str(tmp_path / "agent.db"), BOTH]

@@ -1,59 +1,45 @@
-"""Manifests and test runs in the calls of an agent's tools: what a project depends on, which tests pass and fail."""
+"""Code in the calls of an agent's tools and in what is said: languages, manifests, runs of tests, and sentences."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.conftest import OpenMemory
 from tests.graph.coding import ended, ran, read, sentences, worked, wrote
-from tidal_plugins import Settings, TidalMemory
+from tests.tables import tables
+from tidal_plugins import TidalMemory
 
-MANIFESTS = {
-    "pyproject.toml": (
-        '[project]\nname = "shop"\ndependencies = ["httpx>=0.27", "rich==13.9.4"]\n'
-        '[dependency-groups]\ndev=["pytest"]\n',
-        {"shop depends on httpx", "shop depends on pytest", "rich has version 13.9.4", "httpx has version >=0.27"},
-    ),
-    "requirements.txt": ("httpx==0.27.0  # http\n-r other.txt\n", {"requirements.txt depends on httpx"}),
-    "package.json": (
-        '{"name": "web", "dependencies": {"react": "^19.0.0"}, "devDependencies": {"vite": "*"}}',
-        {"web depends on react", "react has version ^19.0.0", "web depends on vite"},
-    ),
-    "go.mod": (
-        "module acme.dev/shop\n\nrequire (\n\tgithub.com/go-chi/chi/v5 v5.1.0\n)\n",
-        {"acme.dev/shop depends on github.com/go-chi/chi/v5", "github.com/go-chi/chi/v5 has version v5.1.0"},
-    ),
-    "Cargo.toml": (
-        '[package]\nname = "till"\n[dependencies]\nserde = "1.0"\ntokio = { version = "1.40", features = [] }\n',
-        {"till depends on serde", "tokio has version 1.40"},
-    ),
-    "pom.xml": (
-        "<project><artifactId>till</artifactId><dependencies><dependency><groupId>org.slf4j</groupId>"
-        "<artifactId>slf4j-api</artifactId><version>2.0.16</version></dependency></dependencies></project>",
-        {"till depends on org.slf4j:slf4j-api", "org.slf4j:slf4j-api has version 2.0.16"},
-    ),
-    "Gemfile": ("source 'https://rubygems.org'\ngem 'rails', '~> 8.0'\n", {"Gemfile depends on rails"}),
-    "composer.json": (
-        '{"name": "acme/till", "require": {"php": ">=8.2", "monolog/monolog": "^3.0"}}',
-        {"acme/till depends on monolog/monolog"},
-    ),
-    "Till.csproj": (
-        '<Project><ItemGroup><PackageReference Include="Serilog" Version="4.1.0" /></ItemGroup></Project>',
-        {"Till.csproj depends on Serilog", "Serilog has version 4.1.0"},
-    ),
-}
+TABLE = tables("graph/code.jsonl")
+
+pytest.importorskip("tree_sitter")
 
 
-@pytest.fixture
-def memory(open_memory: OpenMemory) -> TidalMemory:
-    return open_memory(settings=Settings(graph={"background": False}))
+def test_code_manifests_and_runs_of_tests_are_read(memory: TidalMemory) -> None:
+    store = memory
+    for name in ("file", "run"):
+        for place, text, expected in TABLE[name]:
+            memory = store.scoped(name, place)
+            if place.endswith(".js"):
+                worked(memory, wrote("web/cart.ts", "export function total(x) { return x; }\n"))
+            worked(memory, wrote(place, text) if name == "file" else ran(place, text))
+            assert set(expected) <= sentences(memory), place
 
 
-@pytest.mark.parametrize("name", MANIFESTS)
-def test_a_manifest_says_what_a_project_depends_on(memory: TidalMemory, name: str) -> None:
-    text, said = MANIFESTS[name]
-    worked(memory, wrote(name, text))
-    assert said <= sentences(memory)
+def test_plain_sentences_say_what_was_done_and_questions_plans_and_denials_nothing(memory: TidalMemory) -> None:
+    store, talk = memory, (" plans to ", "coins is in the drawer")  # the place of things is no work on code
+    for number, (text, expected) in enumerate(TABLE["said"]):
+        memory = store.scoped("said", str(number))
+        worked(memory, answer=text)
+        assert [said for said in sorted(sentences(memory)) if not any(part in said for part in talk)] == expected, text
+
+
+def test_what_is_said_and_what_is_done_are_one(memory: TidalMemory) -> None:
+    code = wrote("src/till/sums.py", "def net_sum(): ...\n")
+    worked(memory, code, answer="I created `net_sum` in `till/sums.py`.")
+    [relation] = memory.graph.relations()
+    assert memory.graph.sentence(relation) == "net_sum is defined in src/till/sums.py"
+    assert len(memory.graph.evidence(relation)) == 2
+    worked(memory, answer="I removed `net_sum` from `sums.py`.")
+    assert "net_sum is defined in src/till/sums.py" in ended(memory, "net_sum")
 
 
 def test_a_dependency_that_is_removed_ends_and_a_version_changes(memory: TidalMemory) -> None:
@@ -106,54 +92,12 @@ def test_a_run_of_pytest_says_what_fails_and_where_until_it_passes(memory: Tidal
     assert "test_rounding fails in pytest" in ended(memory, "test_rounding")
 
 
-RUNS = {
-    "pytest -v": (
-        "=== test session starts ===\ntests/test_a.py::test_one PASSED [ 50%]\n"
-        "tests/test_a.py::TestB::test_two[x-1] FAILED\n",
-        {"TestB.test_two fails in pytest", "tests/test_a.py fails in pytest"},
-    ),
-    "npx jest": (
-        "FAIL src/cart.test.ts\n  ● Cart › adds two prices\n\n    TypeError: x is undefined\n\n"
-        "      at sum (src/cart.ts:14:9)\n\nPASS src/till.test.ts\n",
-        {
-            "adds two prices fails in jest",
-            "adds two prices fails at src/cart.ts:14",
-            "adds two prices raises TypeError",
-            "src/cart.test.ts fails in jest",
-            "src/till.test.ts passes in jest",
-        },
-    ),
-    "npx vitest run": (
-        " RUN  v3.0.0 /w\n\n ✓ src/till.test.ts (3 tests) 4ms\n FAIL  src/cart.test.ts > Cart > adds two prices\n",
-        {"adds two prices fails in vitest", "src/till.test.ts passes in vitest", "src/cart.test.ts fails in vitest"},
-    ),
-    "go test ./...": (
-        "--- FAIL: TestTotal (0.00s)\n    till_test.go:9: got 1\nFAIL\n"
-        "FAIL\tacme.dev/shop/till\t0.003s\nok  \tacme.dev/shop/web\t0.01s\n",
-        {"TestTotal fails in go test", "TestTotal fails at till_test.go:9"},
-    ),
-    "cargo test": (
-        "running 2 tests\ntest till::adds ... ok\ntest till::rounds ... FAILED\n\n---- till::rounds stdout ----\n"
-        "thread 'till::rounds' panicked at src/till.rs:30:5:\nassertion failed\n",
-        {"rounds fails in cargo test", "rounds fails at src/till.rs:30"},
-    ),
-}
-
-
-@pytest.mark.parametrize("command", RUNS)
-def test_the_usual_runners_are_read(memory: TidalMemory, command: str) -> None:
-    output, said = RUNS[command]
-    worked(memory, ran(command, output))
-    assert said <= sentences(memory)
-
-
 def test_a_text_that_only_looks_like_a_run_says_nothing(memory: TidalMemory) -> None:
     worked(memory, ran("cat notes.txt", "PASS the salt\nFAIL: better\n3 passed by\n" + "=" * 90_000))
     assert sentences(memory, "passes", "fails") == set()
 
 
 def test_recall_finds_what_a_project_needs_and_leaves_how_its_code_is_built_to_the_graph(memory: TidalMemory) -> None:
-    pytest.importorskip("tree_sitter")
     manifest = '{"name": "till-web", "dependencies": {"preact": "10.0.0"}}'
     worked(
         memory, wrote("package.json", manifest), wrote("a.py", "def ring_up():\n    sum_up()\n\ndef sum_up(): ...\n")

@@ -42,11 +42,7 @@ from shop.routes import list_orders
 def test_orders_are_listed():
     assert list_orders("ada", None) == {}
 """
-
-
-@pytest.fixture
-def memory(open_memory: OpenMemory) -> TidalMemory:
-    return open_memory(settings=Settings(graph={"background": False}))
+LOAD = "def load(): ...\n"
 
 
 def test_files_that_are_read_say_what_defines_imports_calls_and_tests_what(memory: TidalMemory) -> None:
@@ -195,7 +191,7 @@ def test_huge_minified_and_hostile_files_are_passed_over(memory: TidalMemory) ->
 
 
 def test_of_very_many_functions_as_many_are_kept_as_a_message_may_state(memory: TidalMemory) -> None:
-    text = "".join(f"def f{number}(): ...\n" for number in range(10_000))
+    text = "".join(f"def f{number}(): ...\n" for number in range(2_000))
     worked(memory, wrote("many.py", text))
     assert 0 < len(memory.graph.relations()) <= 500
 
@@ -359,13 +355,11 @@ def test_two_that_read_the_same_queue_lose_nothing(open_memory: OpenMemory) -> N
     assert sentences(one) == {f"part{number} is defined in shop/part{number}.py" for number in range(12)}
 
 
-@pytest.mark.parametrize(
-    "words", ["File unchanged since last read: look there.", "[9 lines were cut]\ndef h(): ...", "<!-- same -->"]
-)
-def test_words_of_a_tool_in_place_of_a_file_end_nothing(memory: TidalMemory, words: str) -> None:
+def test_words_of_a_tool_in_place_of_a_file_end_nothing(memory: TidalMemory) -> None:
     worked(memory, read("a.py", "def f():\n    g()\n\ndef g(): ...\n"))
-    worked(memory, ToolCall("Read", {"file_path": "a.py"}, result=words))
-    assert {"f calls g", "f is defined in a.py", "g is defined in a.py"} <= sentences(memory)
+    for words in ("File unchanged since last read: look there.", "[9 lines were cut]\ndef h(): ...", "<!-- same -->"):
+        worked(memory, ToolCall("Read", {"file_path": "a.py"}, result=words))
+        assert {"f calls g", "f is defined in a.py", "g is defined in a.py"} <= sentences(memory), words
 
 
 def test_an_edit_of_a_file_that_may_have_changed_is_read_from_its_own_texts(memory: TidalMemory) -> None:
@@ -374,3 +368,66 @@ def test_an_edit_of_a_file_that_may_have_changed_is_read_from_its_own_texts(memo
     worked(memory, edited("a.py", "def f():\n    g()\n", "def f():\n    pass\n"))
     assert memory.graph.pending() == []
     assert sentences(memory, "calls") == set()
+
+
+# names: what a call means is told by what its file imports, defines and takes, and nothing else
+
+
+@pytest.mark.parametrize("line", ["from two.disk import load", "from .disk import load"])
+@pytest.mark.parametrize("first", [True, False], ids=["importer first", "importer last"])
+def test_of_functions_of_one_name_the_imported_one_is_called(memory: TidalMemory, line: str, first: bool) -> None:
+    files = [read("one/disk.py", LOAD), read("two/disk.py", LOAD)]
+    caller = read("two/main.py", f"{line}\n\n\ndef start():\n    load()\n")
+    worked(memory, *([caller, *files] if first else [*files, caller]))
+    [called] = memory.graph.relations(predicate="calls")
+    [place] = memory.graph.relations(subject=called.object, predicate="defined_in")
+    assert place.object == memory.graph.entity("two/disk.py").id
+
+
+def test_what_a_module_passes_on_is_what_it_imports(memory: TidalMemory) -> None:
+    worked(memory, read("shop/store/disk.py", LOAD), read("shop/other.py", LOAD))
+    worked(memory, read("shop/base.py", "from shop.store.disk import load\n"))
+    worked(memory, read("shop/main.py", "from shop.base import load\n\n\ndef start():\n    load()\n"))
+    assert sentences(memory, "calls") == {"start calls load"}
+    assert "load is defined in shop/store/disk.py" in sentences(memory)
+
+
+def test_a_parameter_is_none_of_the_functions_of_its_name(memory: TidalMemory) -> None:
+    text = (
+        "from disk import load, store\n\n\ndef start(load, store):\n    load()\n    store.put()\n\n\n"
+        "def each(items):\n    def inner(load=None):\n        load()\n    return inner\n"
+    )
+    worked(memory, read("disk.py", LOAD), read("main.py", text))
+    assert sentences(memory, "calls") == set()
+
+
+def test_a_list_of_things_is_no_thing(memory: TidalMemory) -> None:
+    text = (
+        "from typing import Optional\nfrom shop.models import Order\n\n\n"
+        "def all_of(many: list[Order], by: dict[str, Order], one: Optional[Order], two: 'Order | None'):\n"
+        "    many.append(1)\n    by.values()\n    one.pay()\n    two.send()\n"
+    )
+    worked(memory, read("shop/main.py", text))
+    assert sentences(memory, "calls") == {"all_of calls Order.pay", "all_of calls Order.send"}
+
+
+def test_a_constant_is_no_class(memory: TidalMemory) -> None:
+    text = "from shop.forms import NUMBER\n\n\ndef number_in(text):\n    return NUMBER.search(text)\n"
+    worked(memory, read("shop/main.py", text))
+    assert sentences(memory, "calls") == set()
+
+
+def test_folders_and_modules_that_a_forgotten_turn_named_are_forgotten(memory: TidalMemory) -> None:
+    first = worked(memory, ran("ls -R", "acme/hidden/a.py"), wrote("acme/b.py", "from acme.hidden import run\n"))
+    memory.forget(first)
+    text = "from hidden.a import run\n\n\ndef start():\n    run()\n"
+    worked(memory, read("main.py", text))
+    assert sentences(memory, "calls") == set()  # as in a project of which nothing else was ever seen
+
+
+def test_a_function_that_moves_to_another_file_stays_the_same(memory: TidalMemory) -> None:
+    worked(memory, read("a.py", "def f(): ...\n\ndef g():\n    f()\n"), read("b.py", "import os\n"))
+    worked(
+        memory, edited("a.py", "def f(): ...\n", "from b import f\n"), edited("b.py", "os\n", "os\n\ndef f(): ...\n")
+    )
+    assert {"g calls f", "f is defined in b.py"} <= sentences(memory)

@@ -213,12 +213,6 @@ def test_scopes_below_go_if_asked(memory: TidalMemory, tmp_path: Path) -> None:
     assert memory.scoped("user", "10").episodes[near.id] == near
 
 
-async def test_a_scope_is_erased_off_the_event_loop(memory: TidalMemory) -> None:
-    memory.record(SECRET, "ok")
-    assert (await memory.aerase_scope()).count == 3
-    assert memory.episodes.list() == []
-
-
 def test_what_was_forgotten_in_an_erased_scope_is_not_refused(memory: TidalMemory) -> None:
     memory.forget(memory.remember(SECRET).id)
     with pytest.raises(Forgotten):

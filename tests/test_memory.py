@@ -492,21 +492,6 @@ def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:
 # async, threads
 
 
-async def test_every_method_has_an_async_twin(memory: TidalMemory) -> None:
-    async with memory:
-        episode = await memory.arecord("I play jazz piano every day", "Noted.", thread="s")
-        await memory.arecord_many([turn(1)])
-        skill = await memory.aremember("to practise jazz, play scales", kind="skill")
-        assert (await memory.arecall("jazz piano"))[0].entry.episode == episode.id
-        assert await memory.awhisper("jazz piano every day")
-        assert await memory.aget(skill.id) == skill
-        assert await memory.episodes.aget(episode.id) == episode
-        assert len(await memory.episodes.alist()) == 2
-        assert (await memory.aforget(skill.id)).count == 1
-    with pytest.raises(Closed):
-        await memory.arecall("jazz")
-
-
 async def test_many_coroutines_record_and_recall_at_once(memory: TidalMemory) -> None:
     written = asyncio.gather(*(memory.arecord(f"coroutine {n}", "ok", thread="s", id=str(n)) for n in range(50)))
     read = asyncio.gather(*(memory.arecall(f"coroutine {n}") for n in range(50)))

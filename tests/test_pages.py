@@ -74,8 +74,3 @@ def test_a_supersession_that_was_undone_takes_no_place_on_a_page(full: TidalMemo
     first, second = full.supersessions.list(limit=2)
     full.supersessions.undo(first.later, first.earlier)
     assert full.supersessions.list(limit=1) == [second]
-
-
-async def test_facts_are_listed_off_the_event_loop(memory: TidalMemory) -> None:
-    memory.facts["bridge"] = "up"
-    assert [fact.value for fact in await memory.facts.alist(limit=1)] == ["up"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import OpenMemory
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
@@ -63,8 +62,3 @@ def test_a_forgotten_entry_is_reached_no_more(memory: TidalMemory, told: list[st
 def test_what_is_no_bound_is_refused(memory: TidalMemory, asked: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(asked))):
         memory.associations.spread("a", **asked)  # type: ignore[arg-type]
-
-
-async def test_async_twins_do_the_same(open_memory: OpenMemory, memory: TidalMemory, told: list[str]) -> None:
-    assert await memory.associations.alinks(told[1]) == memory.associations.links(told[1])
-    assert await memory.associations.aspread(told[0]) == memory.associations.spread(told[0])

@@ -491,23 +491,19 @@ def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory:
     assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
 
 
-# async
-
-
-async def test_facts_have_an_async_door(memory: TidalMemory, facts: Facts, clock: FrozenClock) -> None:
-    await facts.aset("bridge", "up", source="harbour office")
-    assert (await facts.afact("bridge")).source == "harbour office"
-    assert (await facts.aget("Bridge"), await facts.aget("door", "shut")) == ("up", "shut")
-    await memory.arecord("The bridge is down.")
-    [conflict] = await facts.aconflicts()
+def test_a_fact_is_set_looked_up_ended_and_forgotten(memory: TidalMemory, facts: Facts, clock: FrozenClock) -> None:
+    facts.set("bridge", "up", source="harbour office")
+    assert facts.fact("bridge").source == "harbour office"
+    memory.record("The bridge is down.")
+    [conflict] = facts.conflicts()
     clock.advance(hours=1)
-    assert await facts.aresolve(conflict.id, value="half open") == "half open"
-    assert [fact.value for fact in await facts.ahistory("bridge")] == ["up", "half open"]
-    assert await facts.aas_of(NOON) == {"bridge": "up"}
-    await facts.aend("bridge")
+    assert facts.resolve(conflict.id, value="half open") == "half open"
+    assert [fact.value for fact in facts.history("bridge")] == ["up", "half open"]
+    assert facts.as_of(NOON) == {"bridge": "up"}
+    facts.end("bridge")
     assert dict(facts) == {}
-    assert await facts.aforget("bridge")
-    assert await facts.ahistory("bridge") == []
+    assert facts.forget("bridge")
+    assert facts.history("bridge") == []
 
 
 # an extractor

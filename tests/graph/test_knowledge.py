@@ -230,14 +230,6 @@ def test_what_is_no_name_no_relation_and_no_limit_is_refused(world: World) -> No
     assert len(world.graph.entities(limit=10**30)) == 2
 
 
-async def test_every_method_has_an_async_twin_that_does_the_same(world: World) -> None:
-    world.say("a calls b")
-    assert await world.graph.arelations() == world.graph.relations()
-    public = [name for name in dir(type(world.graph)) if not name.startswith("_")]
-    methods = [name for name in public if "a" + name in public]
-    assert len(methods) * 2 == len(public)
-
-
 # time
 
 STAYS = [("Rome", 0, 2), ("Oslo", 2, 3), ("Rome", 3, None)]

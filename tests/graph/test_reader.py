@@ -386,14 +386,6 @@ def test_a_reader_that_is_not_ready_is_not_asked(open_memory: Any) -> None:
     assert memory.stats().reader.kept == 1
 
 
-async def test_the_model_may_be_set_and_read_by_the_twins(open_memory: Any) -> None:
-    memory = open_memory(settings=CALM)
-    await memory.graph.aread_with(Scripted(OFFICE))
-    await memory.arecord(BOTH, "Good to hear.")
-    await memory.graph.aindex_pending()
-    assert (await memory.astats()).reader.kept == 1
-
-
 def test_a_secret_is_hidden_where_a_long_message_is_cut_and_as_a_known_name(open_memory: Any) -> None:
     keep = Settings(graph={"background": False}, secrets={"stored": "keep"})
     memory, model = open_memory(settings=keep), Scripted()

@@ -305,13 +305,6 @@ class Kept:
         return SinkIds(**{kind: frozenset(ids) for kind, ids in self.kept.items()})
 
 
-async def test_the_twin_mirrors_too(world: World, tmp_path: Path) -> None:
-    world.say("Ada lives_in Rome")
-    with embedded(tmp_path / "graph.lbug") as sink:
-        assert (await world.graph.amirror(sink)).relations == 1
-        assert facts(sink) == ["Ada lives in Rome"]
-
-
 def test_what_is_no_sink_and_no_address_of_one_is_refused(world: World) -> None:
     from tidal_graphs import open_sink
 

@@ -262,7 +262,3 @@ def test_hops_go_with_associations_and_an_empty_memory(open_memory: OpenMemory) 
     assert fill(open_memory()).recall(QUESTION, limit=1, hops=2, associative=True)[0].text == SISTER
     empty = open_memory("empty.db").recall(QUESTION, hops=2)
     assert (len(empty), empty.stopped) == (0, "no new query")
-
-
-async def test_the_async_twin_takes_hops(memory: TidalMemory) -> None:
-    assert (await fill(memory).arecall(QUESTION, limit=1, hops=3)).stopped == "hops"

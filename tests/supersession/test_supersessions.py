@@ -310,16 +310,6 @@ def test_switched_off_it_finds_nothing_and_changes_nothing(open_memory: Any, clo
     assert memory.supersessions.list() == []
 
 
-async def test_methods_have_async_twins(memory: Any, clock: FrozenClock) -> None:
-    for text in (OLD, NEW):
-        clock.advance(days=1)
-        await memory.arecord(text)
-    assert await memory.supersessions.afind() == 1
-    [link] = await memory.supersessions.alist()
-    await memory.supersessions.aundo(link.later, link.earlier)
-    assert await memory.supersessions.alist() == []
-
-
 KILLED = """
 import os, sys
 from datetime import UTC, datetime, timedelta

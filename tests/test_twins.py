@@ -36,7 +36,8 @@ def test_each_method_has_a_twin_of_its_own_signature() -> None:
     count = 0
     for owner in owners():
         methods = {name: value for name, value in vars(owner).items() if inspect.isfunction(value)}
-        twins = {name for name, value in methods.items() if methods.get(name[1:], name) is inspect.unwrap(value)}
+        wrapped = {name: getattr(value, "__wrapped__", owner) for name, value in methods.items() if name[0] == "a"}
+        twins = {name for name, value in wrapped.items() if methods.get(name[1:]) is value}
         count += len(twins)
         for name in twins:
             assert inspect.iscoroutinefunction(methods[name]), name

@@ -1,18 +1,19 @@
-"""A recall laid open."""
+"""A recall laid open, the tiers of entries, and times."""
 
 from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime, timedelta, timezone
 from io import StringIO
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from tidal_plugins import Affect, Note, Recall, Settings, TidalMemory
+from tidal_plugins import Affect, InvalidInput, Note, Recall, Settings, TidalMemory, Tier
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
-from tidal_plugins.testing import FrozenClock
+from tidal_plugins.testing import NOON, FrozenClock
 
 TOPICS = ("jazz piano", "garden tools", "train to Oslo", "bread and jam")
 
@@ -135,3 +136,79 @@ def test_what_a_whisper_has_no_room_for_has_a_reason(open_memory: Any) -> None:
     left = [item for item in whisper.recall.dropped if item.stage == "whisper"]
     assert {item.reason for item in left} == {"no room for it"}
     assert not {item.id for item in left} & set(whisper.ids)
+
+
+# entries: what state their tier is in
+
+
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("days", "kept", "gated"),
+    [
+        (-3, "warm", "warm"),
+        (0, "warm", "warm"),
+        (13.9, "warm", "warm"),
+        (14, "warm", "expired"),
+        (19.9, "warm", "expired"),
+        (20, "cold", "expired"),
+        (218.9, "cold", "expired"),
+        (219, "archived", "expired"),
+        (10_000, "archived", "expired"),
+    ],
+)
+def test_a_tier_tells_its_state_at_any_time(days: float, kept: str, gated: str) -> None:
+    ends = {"cold_at": NOON + 20 * DAY, "archived_at": NOON + 219 * DAY}
+    assert Tier(1.0, NOON, 72.0, **ends).state(NOON + days * DAY) == kept
+    assert Tier(1.0, NOON, 72.0, **ends, expires_at=NOON + 14 * DAY).state(NOON + days * DAY) == gated
+
+
+def test_what_never_ends_stays_warm() -> None:
+    assert Tier(1.0, NOON, 1e9).state(NOON + 100_000 * DAY) == "warm"
+
+
+def test_recall_finds_what_is_warm_or_cold(open_memory, clock) -> None:
+    memory = open_memory(settings=Settings(gate={"enabled": True}))
+    said = memory.record("The north pier is closed for repairs until the storm is over.").entries[0]
+    trivial = memory.record("pier pier").entries[0]
+    seen = []
+    for days in (0, 15, 10, 200):
+        clock.advance(days=days)
+        found = memory.recall("pier").ids
+        for id_ in (said, trivial):
+            state = memory.get(id_).tier.state(memory.now())
+            assert (id_ in found) == (state in ("warm", "cold"))
+            seen.append(state)
+    assert seen == ["warm", "warm", "warm", "expired", "cold", "expired", "archived", "expired"]
+
+
+# times: exact, in UTC, with a zone
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC),
+        datetime(2, 1, 1, tzinfo=UTC),
+        datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    ],
+    ids=str,
+)
+def test_a_time_is_kept_to_the_microsecond(memory: TidalMemory, time: datetime) -> None:
+    memory.record("hello", occurred_at=time)
+    assert [episode.occurred_at for episode in memory.episodes.list()] == [time]
+
+
+def test_times_are_brought_to_utc(memory: TidalMemory) -> None:
+    there = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    episode = memory.record("hello", occurred_at=there)
+    assert episode.occurred_at == datetime(2025, 12, 31, 20, 30, tzinfo=UTC)
+    assert episode.occurred_at.tzinfo is UTC
+
+
+@pytest.mark.parametrize("time", [datetime(2026, 1, 1), "2026-01-01"], ids=repr)
+def test_a_time_without_a_zone_is_refused_by_name(memory: TidalMemory, time: Any) -> None:
+    with pytest.raises(InvalidInput, match="since must be a datetime with a time zone"):
+        memory.episodes.list(since=time)

@@ -1,11 +1,14 @@
-"""The time zone by which a moment belongs to a day."""
+"""The time zone by which a moment belongs to a day, and the clock of tests."""
 
-from datetime import UTC, datetime, timedelta
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from pydantic import ValidationError
 
-from tidal_plugins import Settings
+from tidal_plugins import InvalidInput, Settings
+from tidal_plugins.testing import FrozenClock
 
 BEFORE = datetime(2026, 3, 16, 22, 30, tzinfo=UTC)
 """Half an hour before midnight in Berlin, on a Monday, half past six in the evening in New York."""
@@ -99,3 +102,19 @@ def test_turns_keep_their_order_in_the_hour_that_comes_twice(open_memory, clock)
 def test_an_unknown_zone_is_refused(name):
     with pytest.raises(ValidationError, match="time zone"):
         Settings(time_zone=name)
+
+
+def test_a_frozen_clock_stands_still_until_told_otherwise() -> None:
+    clock = FrozenClock()
+    start = clock()
+    assert clock() == start
+    clock.advance(hours=3, microseconds=1)
+    assert clock() - start == timedelta(hours=3, microseconds=1)
+
+
+def test_a_frozen_clock_tells_utc_and_asks_for_a_time_zone() -> None:
+    clock = FrozenClock(datetime(2026, 1, 1, 9, tzinfo=timezone(timedelta(hours=9))))
+    assert clock() == datetime(2026, 1, 1, tzinfo=UTC)
+    assert clock().tzinfo is UTC
+    with pytest.raises(InvalidInput):
+        clock.set(datetime(2026, 1, 1))

@@ -98,10 +98,10 @@ def test_turns_keep_their_order_in_the_hour_that_comes_twice(open_memory, clock)
     assert "amber" in first.text
 
 
-@pytest.mark.parametrize("name", ["Europe/Atlantis", "", "Europe", "../UTC", "CEST-2\x00"])
-def test_an_unknown_zone_is_refused(name):
-    with pytest.raises(ValidationError, match="time zone"):
-        Settings(time_zone=name)
+def test_an_unknown_zone_is_refused():
+    for name in ("Europe/Atlantis", "", "Europe", "../UTC", "CEST-2\x00"):
+        with pytest.raises(ValidationError, match="time zone"):
+            Settings(time_zone=name)
 
 
 def test_a_frozen_clock_stands_still_until_told_otherwise() -> None:

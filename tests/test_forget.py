@@ -17,11 +17,9 @@ from tidal_plugins import (
     Note,
     NotFound,
     Receipt,
-    Settings,
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
 
@@ -29,16 +27,16 @@ SECRET = "my grandmother Zerbinetta hides gold under the xylophone"
 RARE = ("zerbinetta", "xylophone")
 
 
-@pytest.mark.parametrize("citation", ["{id}", "mem:{id}", "[mem:{id}]"])
-def test_a_note_is_forgotten_by_id_or_citation(memory: TidalMemory, citation: str) -> None:
-    kept, gone = memory.remember("jazz one"), memory.remember("jazz two")
-    assert memory.forget(citation.format(id=gone.id)).count == 1
-    assert [hit.entry for hit in memory.recall("jazz")] == [kept]
-    with pytest.raises(Forgotten):
-        memory.get(gone.id)
-    with pytest.raises(Forgotten):
-        memory.get(f"[{gone.citation}]")
-    assert memory.forget(gone.id).count == 0
+def test_a_note_is_forgotten_by_id_or_citation(memory: TidalMemory) -> None:
+    kept = memory.remember("jazz one")
+    for number, citation in enumerate(("{id}", "mem:{id}", "[mem:{id}]")):
+        gone = memory.remember(f"jazz two {number}")
+        assert memory.forget(citation.format(id=gone.id)).count == 1
+        assert [hit.entry for hit in memory.recall("jazz")] == [kept]
+        for id_ in (gone.id, f"[{gone.citation}]"):
+            with pytest.raises(Forgotten):
+                memory.get(id_)
+        assert memory.forget(gone.id).count == 0
 
 
 def test_an_episode_is_forgotten_with_its_entries(memory: TidalMemory) -> None:
@@ -105,6 +103,11 @@ def test_forgetting_needs_something_to_forget(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput):
         memory.forget()
     assert memory.forget("unknown").count == memory.forget(source="unknown").count == 0
+    assert not memory.forget("unknown")
+    assert memory.forget("unknown") == Receipt()
+    with pytest.raises(NotFound) as caught:
+        memory.get("ep:unknown")
+    assert not isinstance(caught.value, Forgotten)
 
 
 def test_the_same_text_is_not_captured_again(memory: TidalMemory) -> None:
@@ -150,12 +153,6 @@ def test_a_turn_that_goes_on_keeps_its_forgotten_message_blank(memory: TidalMemo
     assert "Zerbinetta" not in after.summary
 
 
-def test_a_citation_of_something_unknown_is_not_called_forgotten(memory: TidalMemory) -> None:
-    with pytest.raises(NotFound) as caught:
-        memory.get("ep:unknown")
-    assert not isinstance(caught.value, Forgotten)
-
-
 @pytest.mark.parametrize("how", ["episode", "message", "note", "thread"])
 def test_no_byte_of_a_forgotten_text_is_left_in_any_file(memory: TidalMemory, tmp_path: Path, how: str) -> None:
     for n in range(20):
@@ -191,7 +188,9 @@ def test_bytes_that_a_failed_scrub_left_go_when_the_memory_is_opened_again(
     memory.record(SECRET, "ok", thread="s")
     with monkeypatch.context() as broken:
         broken.setattr(SQLiteStorage, "scrub", full)
-        assert memory.forget(thread="s").count == 3
+        receipt = memory.forget(thread="s")
+        assert (receipt.count, receipt.complete) == (3, False)
+        assert "no space left" in receipt.remains[0]
     assert memory.episodes.list() == []
     memory.close()
     open_memory().close()
@@ -242,35 +241,6 @@ def test_a_receipt_names_the_turns_that_lost_a_part(memory: TidalMemory) -> None
     turn = memory.record(ZITHER, "I see, under the pergola.", thread="a")
     receipt = memory.forget(turn.entries[0])
     assert (receipt.ids, receipt.blanked) == ((turn.entries[0],), (turn.id,))
-
-
-def test_a_receipt_of_nothing_is_false(memory: TidalMemory) -> None:
-    assert not memory.forget("unknown")
-    assert memory.forget("unknown") == Receipt()
-
-
-def test_a_receipt_says_that_a_reader_keeps_bytes(open_memory: Any, tmp_path: Path) -> None:
-    memory = open_memory(settings=Settings(storage={"busy_timeout": 0.1}, graph={"background": False}))
-    turn = memory.record(ZITHER, "ok")
-    reader = SQLiteStorage(tmp_path / "agent.db")
-    with reader.snapshot():
-        assert reader.find(memory.scope, Where())
-        receipt = memory.forget(turn.id)
-    reader.close()
-    assert receipt.count == 3
-    assert not receipt.complete
-    assert "reader" in receipt.remains[0]
-
-
-def test_a_receipt_says_why_the_file_could_not_be_rewritten(
-    memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(self: SQLiteStorage) -> bool:
-        raise DiskFull("no space left")
-
-    turn = memory.record(ZITHER, "ok")
-    monkeypatch.setattr(SQLiteStorage, "scrub", full)
-    assert "no space left" in memory.forget(turn.id).remains[0]
 
 
 def test_what_is_erased_during_a_scrub_is_scrubbed_too(memory: TidalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,16 +295,12 @@ def test_without_everywhere_the_other_thread_keeps_its_words(memory: TidalMemory
     assert memory.get(again.entries[0]).text == ZITHER
 
 
-def test_everywhere_spares_what_everybody_says(memory: TidalMemory) -> None:
-    first = memory.record(ZITHER, "Noted.", thread="a")
-    other = memory.record("The tram leaves at nine.", "Noted.", thread="b")
-    memory.forget(first.id, everywhere=True)
-    assert memory.episodes[other.id] == other
-
-
-def test_everywhere_is_within_the_scope(memory: TidalMemory) -> None:
+def test_everywhere_spares_what_everybody_says_and_other_scopes(memory: TidalMemory) -> None:
     other = memory.scoped("other").record(ZITHER, "Noted.")
-    memory.forget(memory.record(ZITHER, "Noted.").id, everywhere=True)
+    first = memory.record(ZITHER, "Noted.", thread="a")
+    tram = memory.record("The tram leaves at nine.", "Noted.", thread="b")
+    memory.forget(first.id, everywhere=True)
+    assert memory.episodes[tram.id] == tram
     assert memory.scoped("other").episodes[other.id] == other
 
 

@@ -96,7 +96,9 @@ def test_bytes_that_a_reader_holds_are_reported_and_go_when_the_memory_is_closed
     reader = SQLiteStorage(tmp_path / "agent.db")
     with reader.snapshot():
         assert len(reader.find(memory.scope, Where())) == 3
-        assert memory.forget(episode.id).count == 3
+        receipt = memory.forget(episode.id)
+    assert (receipt.count, receipt.complete) == (3, False)
+    assert "reader" in receipt.remains[0]
     assert "reader" in caplog.text
     assert "xylophone" not in caplog.text
     reader.close()

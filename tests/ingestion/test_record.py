@@ -233,7 +233,8 @@ def test_a_generator_is_read_one_batch_ahead_of_what_is_stored(batched: TidalMem
 
     assert batched.record_many(given(), progress=note) == Imported(exchanges=1_000, new=1_000)
     assert max(ahead) == BATCH + 1
-    assert len(batched.episodes.list()) == 1_000
+    turns = [episode.turn for episode in batched.episodes.list(thread="watch 3")]
+    assert (len(batched.episodes.list()), turns) == (1_000, list(range(1, 101)))
 
 
 def test_what_was_stored_before_a_generator_failed_stays_and_is_only_read_again(

@@ -12,6 +12,7 @@ that.
 
 import ast
 import contextlib
+import importlib
 import inspect
 import io
 import re
@@ -20,23 +21,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from llama_index.core.llms import ChatMessage, MockFunctionCallingLLM
 
-import langchain_tidal
-import langgraph_tidal
-import llama_index_tidal
-import tidal_graphs
-import tidal_inspect
-import tidal_mcp
 import tidal_plugins
 import tidal_plugins.errors
-from langgraph_tidal import model_input
 from tidal_plugins import Policy, Settings, TidalError, TidalMemory
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+FRAMEWORKS = ("langchain_tidal", "langgraph_tidal", "llama_index_tidal")
 ANSWER = "Scales, then a standard."
 
 BLOCK = re.compile(
@@ -81,27 +74,6 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
-class ShowingModel(FakeListChatModel):
-    def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
-        print(messages[-1].text)
-        return super()._call(messages, *args, **kwargs)
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-
-def call_model(state: Any) -> dict[str, Any]:
-    from langchain_core.messages import AIMessage
-
-    print(model_input(state)[-1].text)
-    return {"messages": [AIMessage(ANSWER)]}
-
-
-def show(messages: Any, **kwargs: Any) -> ChatMessage:
-    print(messages[-1].content)
-    return ChatMessage(ANSWER, role="assistant")
-
-
 @pytest.fixture
 def reader(minilm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a reader has in hand; the default embedder is loaded once for all pages."""
@@ -110,13 +82,40 @@ def reader(minilm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{"embedder": minilm, **options})
 
-    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal):  # they know TidalMemory as it is
+    for adapter in map(importlib.import_module, FRAMEWORKS):  # they know TidalMemory as it is
         for name in adapter.__all__:
             getattr(adapter, name)
     monkeypatch.setattr(tidal_plugins, "TidalMemory", Memory)
     monkeypatch.chdir(tmp_path)
-    model, llm = ShowingModel(responses=[ANSWER]), MockFunctionCallingLLM(response_generator=show)
-    return {"__name__": "page", "call_model": call_model, "model": model, "tools": [], "llm": llm}
+    return {"__name__": "page", "tools": [], **models()}
+
+
+def models() -> dict[str, Any]:
+    """Return the models that a reader has, which print the last message that they are shown, and answer."""
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+    from langchain_core.messages import AIMessage
+    from llama_index.core.llms import ChatMessage, MockFunctionCallingLLM
+
+    from langgraph_tidal import model_input
+
+    class ShowingModel(FakeListChatModel):
+        def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+            print(messages[-1].text)
+            return super()._call(messages, *args, **kwargs)
+
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    def call_model(state: Any) -> dict[str, Any]:
+        print(model_input(state)[-1].text)
+        return {"messages": [AIMessage(ANSWER)]}
+
+    def show(messages: Any, **kwargs: Any) -> ChatMessage:
+        print(messages[-1].content)
+        return ChatMessage(ANSWER, role="assistant")
+
+    llm = MockFunctionCallingLLM(response_generator=show)
+    return {"call_model": call_model, "model": ShowingModel(responses=[ANSWER]), "llm": llm}
 
 
 @pytest.mark.slow
@@ -228,6 +227,7 @@ def test_every_file_that_readme_links_to_exists() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+@pytest.mark.slow
 def test_the_reference_has_every_public_name() -> None:
     shown = {
         name
@@ -236,7 +236,7 @@ def test_the_reference_has_every_public_name() -> None:
     }
     errors = {name for name, kind in vars(tidal_plugins.errors).items() if isinstance(kind, type)}
     public = {f"tidal_plugins.{name}" for name in tidal_plugins.__all__ if name not in errors}
-    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal, tidal_graphs, tidal_inspect, tidal_mcp):
+    for adapter in map(importlib.import_module, (*FRAMEWORKS, "tidal_graphs", "tidal_inspect", "tidal_mcp")):
         public |= {f"{adapter.__name__}.{name}" for name in adapter.__all__}
     assert public <= shown
 

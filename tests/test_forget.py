@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from langgraph_tidal import TidalStore
 from tidal_plugins import (
     DiskFull,
     Exchange,
@@ -316,6 +315,8 @@ def test_a_dossier_that_is_dropped_leaves_no_byte(memory: TidalMemory, tmp_path:
 
 
 def test_an_item_that_is_deleted_leaves_no_byte(memory: TidalMemory, tmp_path: Path) -> None:
+    from langgraph_tidal import TidalStore
+
     store = TidalStore(memory)
     store.put(("notes",), "k", {"text": ZITHER})
     assert store.search(("notes",), query="zither")
@@ -367,6 +368,8 @@ def test_an_erased_scope_leaves_no_byte_and_other_scopes_are_untouched(open_memo
 
 def test_scopes_below_go_if_asked(memory: TidalMemory, tmp_path: Path) -> None:
     mine = memory.scoped("user", "1")
+    from langgraph_tidal import TidalStore
+
     store = TidalStore(mine)
     store.put(("notes",), "k", {"text": ZITHER})
     near = memory.scoped("user", "10").record("The tram leaves at nine.", "Noted.")

@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
 
-import networkx
 import pytest
 
 from tests.graph.knowing import World
@@ -96,6 +95,8 @@ def test_what_is_loaded_and_what_is_known_end_where_they_contradict_each_other(w
 
 
 def test_networkx_reads_the_graphml(world: World) -> None:
+    import networkx
+
     graph = networkx.parse_graphml(world.graph.export())
     names = {data["name"] for _, data in graph.nodes(data=True)}
     assert names == {"Ada", "Rome", "Mill", "Oslo", "checkout", "billing"}

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from langchain_tidal import history_tools
 from tidal_plugins import HashingEmbedder, InvalidInput, NotFound, Settings, TidalMemory
 from tidal_plugins.graph.render import MAX_LINE_CHARS, evidence_of, quoted, related, tell
 from tidal_plugins.testing import FrozenClock
@@ -150,7 +149,9 @@ def test_a_reader_who_is_somebody_else_is_not_addressed(family):
 
 def lookup(family, name):
     """Return the text and the results of the tool that looks names up."""
-    (tool,) = (tool for tool in history_tools(family) if tool.name == "entity_lookup")
+    import langchain_tidal
+
+    (tool,) = (tool for tool in langchain_tidal.history_tools(family) if tool.name == "entity_lookup")
     message = tool.invoke({"name": tool.name, "args": {"name": name}, "id": "1", "type": "tool_call"})
     return message.content, message.artifact["results"]
 

@@ -13,7 +13,6 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.frameworks.conftest import CountingEmbedder
 from tidal_plugins import (
     Affect,
     Exchange,
@@ -116,21 +115,17 @@ def test_a_turn_from_the_future_does_not_stop_the_mood(memory: TidalMemory) -> N
 
 
 def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
-    embedded: list[str] = []
-
-    class Counting(HashingEmbedder):
-        def embed(self, texts: Sequence[str]) -> Any:
-            embedded.extend(texts)
-            return super().embed(texts)
-
-    memory = open_memory(embedder=Counting())
+    embedder = Counted()
+    memory = open_memory(embedder=embedder)
     turn = Exchange((Message("user", "hello there", "m1"),))
     memory.record_many([turn] * 3)
-    assert embedded == ["hello there"] * 2  # the summary's and the message's own
+    assert [text for call in embedder.calls for text in call] == [
+        "hello there"
+    ] * 2  # the summary's and the message's own
     memory.record_many([turn])
     memory.remember("a note")
     memory.remember("a note")
-    assert embedded == ["hello there"] * 2 + ["a note"]
+    assert [text for call in embedder.calls for text in call] == ["hello there"] * 2 + ["a note"]
 
 
 def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None:
@@ -193,18 +188,20 @@ def exchanges(count: int) -> Iterator[Exchange]:
 
 
 class Counted(HashingEmbedder):
-    """Counts the texts that it embeds."""
+    """Keeps the texts that it embeds."""
 
-    texts = 0
+    def __init__(self) -> None:
+        super().__init__(32)
+        self.calls: list[list[str]] = []
 
     def embed(self, texts: Sequence[str]) -> Any:
-        self.texts += len(texts)
+        self.calls.append(list(texts))
         return super().embed(texts)
 
 
 @pytest.fixture
 def embedder() -> Counted:
-    return Counted(32)
+    return Counted()
 
 
 @pytest.fixture
@@ -247,9 +244,9 @@ def test_what_was_stored_before_a_generator_failed_stays_and_is_only_read_again(
     with pytest.raises(OSError, match="cut off"):
         batched.record_many(failing())
     assert len(batched.episodes.list()) == 2 * BATCH
-    before = embedder.texts
+    before = len(embedder.calls)
     assert batched.record_many(exchanges(100)) == Imported(exchanges=100)
-    assert embedder.texts == before
+    assert len(embedder.calls) == before
     assert batched.record_many(exchanges(120)) == Imported(exchanges=120, new=20)
 
 
@@ -278,7 +275,7 @@ CAPTION = "The wooden boat needs new caulking before spring."
 
 
 def test_an_image_inside_a_document_is_kept_and_not_embedded(tmp_path: Any) -> None:
-    embedder = CountingEmbedder()
+    embedder = Counted()
     with TidalMemory(tmp_path / "agent.db", embedder=embedder) as memory:
         text = f"{CAPTION}\n\n{IMAGE}\n\nThe ferry to the island leaves at noon."
         entry = memory.remember(text, source="boat.md")
@@ -289,7 +286,7 @@ def test_an_image_inside_a_document_is_kept_and_not_embedded(tmp_path: Any) -> N
 
 
 def test_a_document_that_is_nothing_else_can_be_remembered(tmp_path: Any) -> None:
-    embedder = CountingEmbedder()
+    embedder = Counted()
     with TidalMemory(tmp_path / "agent.db", embedder=embedder) as memory:
         entry = memory.remember(IMAGE, source="boat.png")
         assert memory.get(entry.id).text == IMAGE

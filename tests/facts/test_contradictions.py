@@ -53,8 +53,7 @@ def test_what_contradicts_is_found_and_nothing_else(memory: TidalMemory, clock: 
             assert entries == [pair["second"]] * pair["conflict"], pair
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("back", [False, True], ids=["forwards", "backwards"])
+@pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["forwards", "backwards"])
 def test_what_contradicts_in_other_words_is_found(memory: TidalMemory, clock: FrozenClock, back: bool) -> None:
     told = pairs("in_other_words.jsonl")
     found = [bool(conflicts(memory.scoped(str(number)), clock, pair, back)) for number, pair in enumerate(told)]

@@ -132,10 +132,10 @@ def test_every_spelling_of_a_forgotten_text_in_one_batch_is_blanked(memory: Tida
 def test_a_forgotten_turn_that_is_replayed_stays_forgotten(memory: TidalMemory, clock: FrozenClock) -> None:
     call = ToolCall("search", {"q": "xylophone"}, id="c", result="gold!")
     turn = {"id": "t", "thread": "s", "tools": [call]}
-    episode = memory.record(SECRET, "ok then", **turn)  # type: ignore[arg-type]
+    episode = memory.record(SECRET, "ok then", **turn)
     memory.forget(episode.id)
     clock.advance(hours=1)
-    again = memory.record(SECRET, "ok then", **turn)  # type: ignore[arg-type]
+    again = memory.record(SECRET, "ok then", **turn)
     assert (again.id, again.messages, again.entries) == (episode.id, (), ())
     assert memory.episodes.list() == []
     with pytest.raises(Forgotten):

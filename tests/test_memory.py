@@ -345,7 +345,7 @@ def test_an_unused_conversation_is_archived_in_time_and_a_skill_never(memory: Ti
 def test_what_stirred_stays_warm_longer(memory: TidalMemory) -> None:
     calm = memory.record("the meeting is at ten", "ok")
     stirred = memory.record("I HATE this, it is a horrible terrible disaster!!! I am furious!", "Oh no.")
-    lives = [memory.get(episode.entries[0]).tier.half_life for episode in (calm, stirred)]  # type: ignore[union-attr]
+    lives = [memory.get(episode.entries[0]).tier.half_life for episode in (calm, stirred)]
     assert lives == [72, 240]
 
 
@@ -528,7 +528,7 @@ def test_an_embedder_without_an_id_serves(open_memory: Any) -> None:
         dimensions = 64
 
         def embed(self, texts: Sequence[str]) -> list[list[float]]:
-            return HashingEmbedder(64).embed(texts).tolist()  # type: ignore[no-any-return]
+            return HashingEmbedder(64).embed(texts).tolist()
 
     memory = open_memory(embedder=Plain())
     memory.record("I play jazz piano", "Noted.")

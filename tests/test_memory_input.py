@@ -265,7 +265,7 @@ def test_collections_know_what_they_hold(memory: TidalMemory) -> None:
     assert "moon" not in memory.dossiers
     assert "planner" not in memory.sessions.policies
     for collection in (memory.episodes, memory.dossiers, memory.sessions.policies, memory.facts):
-        assert 7 not in collection  # type: ignore[operator,unused-ignore]
+        assert 7 not in collection
     for listed in (memory.episodes, memory.dossiers):
         with pytest.raises(TypeError, match="not iterable"):
             list(listed)

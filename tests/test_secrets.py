@@ -423,7 +423,7 @@ class Fails:
         [Secret(0, 10_000, "x")],
         [Secret(0, 3, "x"), Secret(2, 4, "x")],
         [Secret(0, 3, "]\n")],
-        [Secret(0, 3, None)],  # type: ignore[arg-type]
+        [Secret(0, 3, None)],
     ],
     ids=repr,
 )

@@ -62,7 +62,7 @@ async def test_a_twin_does_the_same_on_another_thread_and_raises_the_same(memory
         patch.setattr(type(memory), "recall", clock_of)
         patch.setattr(type(memory), "arecall", tidal_plugins.aio.in_thread(clock_of))
         TALKING.set("Ann")
-        assert await memory.arecall() == memory.recall()  # type: ignore[call-arg]
+        assert await memory.arecall() == memory.recall()
     assert seen == [(False, "Ann"), (True, "Ann")]
     with pytest.raises(InvalidInput):
         await memory.arecall("")

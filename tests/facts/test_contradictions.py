@@ -31,7 +31,7 @@ def conflicts(memory: TidalMemory, clock: FrozenClock, pair: Pair, back: bool = 
         steps.append(lambda: memory.record(pair["said"]))
     else:
         texts = [pair["first"], pair["second"]]
-        steps = [lambda text=text: memory.record(text, thread=text) for text in texts]  # type: ignore[misc]
+        steps = [lambda text=text: memory.record(text, thread=text) for text in texts]
     for step in steps[::-1] if back else steps:
         step()
         clock.advance(minutes=1)

@@ -177,7 +177,7 @@ def test_what_is_not_in_the_text_is_dropped_and_counted(world: World) -> None:
         Mention("a", "module", "technical", 0, 10**9),
         Mention("", "module", "technical", 0, 1),
         Mention("a", "No Type", "technical", 0, 1),
-        Mention("a", "module", "magical", 0, 1),  # type: ignore[arg-type]
+        Mention("a", "module", "magical", 0, 1),
     ]
     wrong = [Assertion(a, "calls", one, 0, 9, 0.9) for one in bad]
     wrong += [Assertion(a, "calls", b, 3, 99, 0.9), Assertion(a, "CALLS b", b, 0, 9, 0.9)]
@@ -445,7 +445,7 @@ def test_walks_refuse_what_is_no_depth_and_names_that_are_not_known(world: World
     world.say("a calls b")
     for depth in (-1, 11, 1.5, True):
         with pytest.raises(InvalidInput, match="depth"):
-            world.graph.neighbours("a", depth)  # type: ignore[arg-type]
+            world.graph.neighbours("a", depth)
     with pytest.raises(InvalidInput, match="collection"):
         world.graph.impact("a", predicates="calls")
     with pytest.raises(InvalidInput, match="valid_at"):

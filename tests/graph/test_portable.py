@@ -138,7 +138,7 @@ def test_relations_that_cannot_be_used_are_refused(world: World, empty: World) -
 
 def test_a_format_that_is_not_known_and_a_source_without_a_name_are_refused(world: World) -> None:
     with pytest.raises(InvalidInput, match="graphml, json-ld, cypher"):
-        world.graph.export("rdf")  # type: ignore[arg-type]
+        world.graph.export("rdf")
     with pytest.raises(InvalidInput, match="source"):
         world.graph.load("", source=" ")
     for source in (None, 1, ["x"]):

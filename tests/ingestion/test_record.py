@@ -129,7 +129,7 @@ def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
 
 
 def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None:
-    parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]  # type: ignore[arg-type]
+    parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]
     assert memory.record_many(parts) == Imported(exchanges=2, new=1)
     [first] = memory.episodes.list()
     assert [m.text for m in first.messages] == ["part 0", "part 1"]
@@ -251,7 +251,7 @@ def test_what_was_stored_before_a_generator_failed_stays_and_is_only_read_again(
 
 
 def test_batches_before_an_exchange_that_is_refused_stay(batched: TidalMemory) -> None:
-    refused = Exchange((Message("user", ["no text"]),), "s", "x")  # type: ignore[arg-type]
+    refused = Exchange((Message("user", ["no text"]),), "s", "x")
     with pytest.raises(InvalidText):
         batched.record_many([*exchanges(BATCH + 5), refused])
     assert len(batched.episodes.list()) == BATCH

@@ -233,7 +233,7 @@ def test_an_episode_has_pages_that_end_with_a_line_where_they_can() -> None:
 def test_the_pages_together_are_the_transcript(text: str, max_chars: int) -> None:
     told = episode(Message("user", text), Message("assistant", "x" * 50))
     pages = [content(page(told, 1, max_chars))]
-    total = int(re.search(r"/(\d+)", page(told, 1, max_chars))[1])  # type: ignore[index]
+    total = int(re.search(r"/(\d+)", page(told, 1, max_chars))[1])
     pages += [content(page(told, number, max_chars)) for number in range(2, total + 1)]
     assert "".join(pages) == transcript(told.messages)
     assert all(len(each) <= max_chars for each in pages)

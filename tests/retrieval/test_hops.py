@@ -230,7 +230,7 @@ def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenM
         Coverage(queries="ab"),
         None,
     ],
-)  # type: ignore[arg-type]
+)
 def test_a_failing_assessor_leaves_what_was_found(
     open_memory: OpenMemory, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -404,7 +404,7 @@ def test_what_was_not_known_then_stays_out(lunch: TidalMemory, clock: FrozenCloc
 @pytest.mark.parametrize("window", [-1, 51, True, 1.0])
 def test_a_window_is_a_small_number(memory: TidalMemory, window: object) -> None:
     with pytest.raises(InvalidInput, match="window"):
-        memory.recall("a", window=window)  # type: ignore[arg-type]
+        memory.recall("a", window=window)
 
 
 # threads and neighbours, by hand-computed values and by what they bring up

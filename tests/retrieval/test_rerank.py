@@ -271,7 +271,7 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
         assert given_up.wait(PATIENCE)
         return inner(query, texts)
 
-    reranker._score = slow  # type: ignore[method-assign]
+    reranker._score = slow
     memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
     others, recalls = set(threading.enumerate()), 0
     while not batches:  # a busy machine may not have begun before the time was over

@@ -147,7 +147,7 @@ def test_a_whisper_feels_the_session_too(memory: TidalMemory, ids: list[str]) ->
 def test_every_profile_feels_the_session(memory: TidalMemory, ids: list[str], profile: str) -> None:
     session = memory.sessions.open()
     session.signal("reward", ids[0])
-    hit = memory.recall("jazz piano", profile=profile, session=session)[0]  # type: ignore[call-overload]
+    hit = memory.recall("jazz piano", profile=profile, session=session)[0]
     assert hit.why.factors["session reward"] == pytest.approx(0.1)
 
 

@@ -59,7 +59,7 @@ check: .venv/.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python -m pytest -q tests/test_docs.py
+	@$(BIN)/python -m pytest -q --all tests/test_docs.py
 	@$(MAKE) --no-print-directory docs
 
 docs: .venv/.stamp

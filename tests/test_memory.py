@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,19 +90,14 @@ def test_messages_between_question_and_answer_are_the_reasoning(memory: TidalMem
     assert texts(memory.recall("look", kinds={"conversation"}))[0] == "I shall look."
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\n"])
-def test_a_tool_that_printed_nothing_and_a_model_that_only_called_are_no_error(memory: TidalMemory, blank: str) -> None:
+def test_a_tool_that_printed_nothing_and_a_model_that_only_called_are_no_error(memory: TidalMemory) -> None:
     call = ToolCall("run", {"command": "true"}, id="c1")
-    messages = [
-        Message("user", "run it"),
-        Message("assistant", blank, tool_calls=(call,)),
-        Message("tool", blank, tool_call_id="c1"),
-        Message("assistant", "Done."),
-    ]
-    episode = memory.record(messages=messages)
-    assert [m.text for m in memory.episodes[episode.id].messages] == ["run it", blank, blank, "Done."]
-    assert len(episode.entries) == 2
-    assert memory.record("x", "y", tools=[ToolCall("run", result=blank)]).tool_calls[0].result == blank
+    for blank in ("", " ", "\n"):
+        calling = Message("assistant", blank, tool_calls=(call,)), Message("tool", blank, tool_call_id="c1")
+        episode = memory.record(messages=[Message("user", "run it"), *calling, Message("assistant", "Done.")])
+        assert [m.text for m in memory.episodes[episode.id].messages] == ["run it", blank, blank, "Done."]
+        assert len(episode.entries) == 2
+        assert memory.record("x", "y", tools=[ToolCall("run", result=blank)]).tool_calls[0].result == blank
 
 
 def test_a_turn_recorded_again_under_its_id_is_one_episode(memory: TidalMemory) -> None:
@@ -118,11 +114,8 @@ def test_a_turn_recorded_again_with_its_message_ids_is_one_episode(memory: Tidal
     first = memory.episodes.list()
     assert memory.record_many([turn(1), turn(1)]) == Imported(exchanges=2)
     assert (memory.episodes.list(), stored(memory)) == (first, (1, 2))
-
-
-def test_a_turn_without_ids_is_a_new_one_each_time(memory: TidalMemory) -> None:
-    assert memory.record("hello", "hi").id != memory.record("hello", "hi").id
-    assert stored(memory) == (2, 4)
+    assert memory.record("hello", "hi").id != memory.record("hello", "hi").id, "without ids it is a new one each time"
+    assert stored(memory) == (3, 6)
 
 
 def test_a_turn_that_goes_on_after_an_interrupt_stays_one_episode_and_gains_what_is_new(
@@ -155,12 +148,6 @@ def test_turns_count_within_their_session_in_the_order_recorded(memory: TidalMem
     memory.forget(memory.episodes.list(thread="a")[-1].id)
     assert memory.record("and on", thread="a").turn == 6
     assert memory.scoped("other").record("x", thread="a").turn == 1
-
-
-def test_the_turns_of_a_long_thread_are_numbered_without_gaps(memory: TidalMemory) -> None:
-    many = [turn(n) for n in range(1, 201)]
-    assert memory.record_many(many) == Imported(exchanges=200, new=200)
-    assert [episode.turn for episode in memory.episodes.list()] == list(range(1, 201))
 
 
 def test_episodes_are_listed_by_time_session_and_limit(memory: TidalMemory) -> None:
@@ -296,29 +283,26 @@ def library(memory: TidalMemory) -> TidalMemory:
     return memory
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        ({}, {"jazz at noon", "jazz answer", "jazz later", "jazz scales", "jazz history"}),
-        ({"kinds": {"skill"}}, {"jazz scales"}),
-        ({"kinds": ["skill", "kb"]}, {"jazz scales", "jazz history"}),
-        ({"kinds": []}, set()),
-        ({"threads": {"s1"}}, {"jazz at noon", "jazz answer"}),
-        ({"threads": ["s1", "s2"], "speakers": ["Bob"]}, {"jazz later"}),
-        ({"speakers": ["ann"]}, set()),
-        ({"sources": {"scales.md", "old.md"}}, {"jazz scales"}),
-        ({"tags": {"piano", "nothing"}}, {"jazz scales"}),
-        ({"metadata": {"lang": "en"}}, {"jazz later", "jazz history"}),
-        ({"metadata": {"lang": "en", "year": 1950}}, {"jazz history"}),
-        ({"metadata": {"year": "1950"}}, set()),
-        ({"since": NOON + timedelta(hours=5)}, {"jazz later"}),
-        ({"until": NOON + timedelta(hours=5), "kinds": {"conversation"}}, {"jazz at noon", "jazz answer"}),
-        ({"speakers": ["' OR 1=1 --"]}, set()),
-    ],
-)
-def test_filters_apply_inside_both_channels(library: TidalMemory, filters: dict[str, Any], expected: set[str]) -> None:
-    assert set(texts(library.recall("jazz", **filters))) == expected
-    assert {hit.text for hit in library.recall("jazz", limit=1, **filters)} <= expected
+def test_filters_apply_inside_both_channels(library: TidalMemory) -> None:
+    noon, later = ["jazz at noon", "jazz answer"], "jazz later"
+    expected: list[tuple[dict[str, Any], list[str]]] = [
+        ({}, [*noon, later, "jazz scales", "jazz history"]),
+        *(({"kinds": {"skill"}}, ["jazz scales"]), ({"kinds": ["skill", "kb"]}, ["jazz history", "jazz scales"])),
+        *(
+            ({"kinds": []}, []),
+            ({"threads": {"s1"}}, noon),
+            ({"speakers": ["ann"]}, []),
+            ({"speakers": ["' OR 1=1 --"]}, []),
+        ),
+        *(({"threads": ["s1", "s2"], "speakers": ["Bob"]}, [later]), ({"metadata": {"year": "1950"}}, [])),
+        *(({"sources": {"scales.md", "old.md"}}, ["jazz scales"]), ({"tags": {"piano", "nothing"}}, ["jazz scales"])),
+        *(({"metadata": {"lang": "en"}}, [later, "jazz history"]), ({"since": NOON + timedelta(hours=5)}, [later])),
+        ({"metadata": {"lang": "en", "year": 1950}}, ["jazz history"]),
+        ({"until": NOON + timedelta(hours=5), "kinds": {"conversation"}}, noon),
+    ]
+    for filters, found in expected:
+        assert sorted(texts(library.recall("jazz", **filters))) == sorted(found), filters
+        assert {hit.text for hit in library.recall("jazz", limit=1, **filters)} <= set(found)
 
 
 def test_entries_and_whole_episodes_can_be_excluded(library: TidalMemory) -> None:
@@ -361,7 +345,7 @@ def test_an_unused_conversation_is_archived_in_time_and_a_skill_never(memory: Ti
 def test_what_stirred_stays_warm_longer(memory: TidalMemory) -> None:
     calm = memory.record("the meeting is at ten", "ok")
     stirred = memory.record("I HATE this, it is a horrible terrible disaster!!! I am furious!", "Oh no.")
-    lives = [memory.get(episode.entries[0]).tier.half_life for episode in (calm, stirred)]  # type: ignore[union-attr]
+    lives = [memory.get(episode.entries[0]).tier.half_life for episode in (calm, stirred)]
     assert lives == [72, 240]
 
 
@@ -417,17 +401,8 @@ def test_closing_one_view_closes_all(memory: TidalMemory, of_a_view: bool) -> No
     (view if of_a_view else memory).close()
     for closed in (memory, view):
         closed.close()
-        uses = [
-            lambda m=closed: m.record("x"),
-            lambda m=closed: m.remember("x"),
-            lambda m=closed: m.recall("x"),
-            lambda m=closed: m.whisper("x y z"),
-            lambda m=closed: m.get("x"),
-            lambda m=closed: m.episodes.list(),
-            lambda m=closed: m.forget("x"),
-            lambda m=closed: m.affect.state(),
-        ]
-        for use in uses:
+        calls = (closed.record, closed.remember, closed.recall, closed.whisper, closed.get, closed.forget)
+        for use in (*(partial(call, "x y z") for call in calls), closed.episodes.list, closed.affect.state):
             with pytest.raises(Closed):
                 use()
 
@@ -441,39 +416,28 @@ def test_settings_shape_the_memory(open_memory: Any) -> None:
     assert memory.settings.recall.limit == 2
 
 
-class Raises:
-    def estimate(self, texts: Sequence[str], vectors: Any = None) -> list[Affect]:
-        raise RuntimeError(texts[0])
-
-
 class Answers:
     def __init__(self, *feelings: Any) -> None:
         self.feelings = list(feelings)
 
     def estimate(self, texts: Sequence[str], vectors: Any = None) -> list[Affect]:
+        if self.feelings == ["raises"]:
+            raise RuntimeError(texts[0])
         return self.feelings
 
 
-@pytest.mark.parametrize(
-    "emotion",
-    [
-        Raises(),
-        Answers(),
-        Answers(Affect()),
-        Answers(Affect(emotions={"joy": 3.0}), Affect()),
-        Answers("calm", "calm"),
-        Answers(None, None),
-    ],
-)
 def test_an_estimator_that_fails_costs_the_mood_and_not_the_memory(
-    open_memory: Any, emotion: Any, caplog: pytest.LogCaptureFixture
+    open_memory: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory = open_memory(emotion=emotion)
-    episode = memory.record("a secret disaster", "I see.")
-    assert memory.get(episode.entries[0]).affect == memory.affect.state() == Affect()
-    assert memory.whisper("what was the secret disaster?")
-    assert "counts as neutral" in caplog.text
-    assert "secret" not in caplog.text
+    wild = Affect(emotions={"joy": 3.0})
+    for number, feelings in enumerate((["raises"], [], [Affect()], [wild, Affect()], ["calm"] * 2, [None] * 2)):
+        caplog.clear()
+        memory = open_memory(f"{number}.db", emotion=Answers(*feelings))
+        episode = memory.record("a secret disaster", "I see.")
+        assert memory.get(episode.entries[0]).affect == memory.affect.state() == Affect()
+        assert memory.whisper("what was the secret disaster?")
+        assert "counts as neutral" in caplog.text
+        assert "secret" not in caplog.text
 
 
 def test_an_estimator_may_bring_numbers_of_its_own_kind(open_memory: Any) -> None:
@@ -481,30 +445,12 @@ def test_an_estimator_may_bring_numbers_of_its_own_kind(open_memory: Any) -> Non
     memory = open_memory(emotion=Answers(Affect(half, half, {"joy": half}), Affect(half, half)))
     memory.record("what a day", "indeed " * 60)
     assert memory.affect.state().valence == pytest.approx(0.2625)  # .25 + .05 · (.5 − .25)
-
-
-def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:
-    memory = open_memory(emotion=None)
-    memory.record("I HATE this terrible disaster!!!", "ok")
-    assert memory.affect.state() == Affect()
+    unfeeling = open_memory("b.db", emotion=None)
+    unfeeling.record("I HATE this terrible disaster!!!", "ok")
+    assert unfeeling.affect.state() == Affect()
 
 
 # async, threads
-
-
-async def test_every_method_has_an_async_twin(memory: TidalMemory) -> None:
-    async with memory:
-        episode = await memory.arecord("I play jazz piano every day", "Noted.", thread="s")
-        await memory.arecord_many([turn(1)])
-        skill = await memory.aremember("to practise jazz, play scales", kind="skill")
-        assert (await memory.arecall("jazz piano"))[0].entry.episode == episode.id
-        assert await memory.awhisper("jazz piano every day")
-        assert await memory.aget(skill.id) == skill
-        assert await memory.episodes.aget(episode.id) == episode
-        assert len(await memory.episodes.alist()) == 2
-        assert (await memory.aforget(skill.id)).count == 1
-    with pytest.raises(Closed):
-        await memory.arecall("jazz")
 
 
 async def test_many_coroutines_record_and_recall_at_once(memory: TidalMemory) -> None:
@@ -582,7 +528,7 @@ def test_an_embedder_without_an_id_serves(open_memory: Any) -> None:
         dimensions = 64
 
         def embed(self, texts: Sequence[str]) -> list[list[float]]:
-            return HashingEmbedder(64).embed(texts).tolist()  # type: ignore[no-any-return]
+            return HashingEmbedder(64).embed(texts).tolist()
 
     memory = open_memory(embedder=Plain())
     memory.record("I play jazz piano", "Noted.")

@@ -1,12 +1,23 @@
-"""Associations as a user sees them: what came up together, and where activation spreads."""
+"""Associations: what came up together, as a user sees it and link by link, and where activation spreads."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from itertools import combinations, pairwise
+from pathlib import Path
+from random import Random
+
 import pytest
 
-from tests.conftest import OpenMemory
 from tidal_plugins import InvalidInput, TidalMemory
-from tidal_plugins.testing import FrozenClock
+from tidal_plugins.associations.store import ASSOCIATION, Activation, AssociationStore, Context
+from tidal_plugins.scoring import hebbian
+from tidal_plugins.storage.base import ALL_LINKS, Record, Storage, WhereLinks
+from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.testing import HERE, NOON, FrozenClock, entry, link
+from tidal_plugins.tuning import AssociationTuning
 
 
 @pytest.fixture
@@ -57,14 +68,305 @@ def test_a_forgotten_entry_is_reached_no_more(memory: TidalMemory, told: list[st
     assert told[1] not in {reached.id for reached in memory.associations.spread(told[0])}
 
 
-@pytest.mark.parametrize(
-    "asked", [{"threshold": -0.1}, {"threshold": 1.1}, {"depth": -1}, {"depth": 101}, {"limit": -1}]
-)
-def test_what_is_no_bound_is_refused(memory: TidalMemory, asked: dict[str, float]) -> None:
-    with pytest.raises(InvalidInput, match=next(iter(asked))):
-        memory.associations.spread("a", **asked)  # type: ignore[arg-type]
+def test_what_is_no_bound_is_refused(memory: TidalMemory) -> None:
+    for name, value in (("threshold", -0.1), ("threshold", 1.1), ("depth", -1), ("depth", 101), ("limit", -1)):
+        with pytest.raises(InvalidInput, match=name):
+            memory.associations.spread("a", **{name: value})
 
 
-async def test_async_twins_do_the_same(open_memory: OpenMemory, memory: TidalMemory, told: list[str]) -> None:
-    assert await memory.associations.alinks(told[1]) == memory.associations.links(told[1])
-    assert await memory.associations.aspread(told[0]) == memory.associations.spread(told[0])
+# link by link
+
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStorage]:
+    store = SQLiteStorage(tmp_path / "memory.db")
+    store.put(HERE, [Record(entry(id_)) for id_ in [*"abcdefgh", *(f"n{n:03}" for n in range(100))]])
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def web(store: Storage) -> AssociationStore:
+    return AssociationStore(store)
+
+
+def commit(web: AssociationStore, *ids: str, now: datetime = NOON) -> int:
+    return web.commit_contexts(HERE, [Activation(web.activate(ids), now)])
+
+
+def weights(web: AssociationStore, now: datetime = NOON) -> dict[str, float]:
+    return {a + b: weight for a, b, weight in web.strongest(HERE, now, 1000)}
+
+
+def put_edges(store: Storage, edges: dict[str, float], now: datetime = NOON) -> None:
+    """Edges such as ``{"ab": 2.0}``, as the web would have left them."""
+    for (a, b), weight in edges.items():
+        expires_at = now + timedelta(days=hebbian.days_until(weight, 0.01, 0.95))
+        fields = {"kind": ASSOCIATION, "weight": weight, "anchored_at": now, "expires_at": expires_at}
+        store.put_links(HERE, [link(a + b, a, b, **fields)])
+
+
+def spread(web: AssociationStore, *origins: str, now: datetime = NOON, **asked: float) -> dict[str, float]:
+    return {id_: round(activation, 6) for id_, activation, _ in web.spread(HERE, origins, now, **asked)}
+
+
+# contexts
+
+
+def test_every_pair_of_a_context_is_linked_once(web: AssociationStore) -> None:
+    assert commit(web, "c", "a", "d", "b", "a") == 6
+    assert weights(web) == dict.fromkeys(["ab", "ac", "ad", "bc", "bd", "cd"], 1.0)
+
+
+def test_the_order_in_which_ids_came_up_makes_no_difference_to_the_pairs(web: AssociationStore) -> None:
+    # The known mistake: to swap the outer loop's variable where a pair is put in order, and go on with the other id.
+    for seed in range(5):
+        assert commit(web, *Random(seed).sample("abcdefgh", 8)) == 28
+        assert weights(web) == {a + b: 1.0 + seed for a, b in combinations("abcdefgh", 2)}
+
+
+def test_an_edge_fades_and_then_grows_up_to_the_cap(web: AssociationStore) -> None:
+    commit(web, "a", "b")
+    commit(web, "b", "a", now=NOON + 2 * DAY)
+    assert weights(web, NOON + 2 * DAY) == {"ab": pytest.approx(1.9025)}  # 0.95² + 1
+    assert weights(web, NOON + 3.5 * DAY) == {"ab": pytest.approx(1.7616112)}  # 1.9025 · 0.95^1.5
+    for _ in range(20):
+        commit(web, "a", "b", now=NOON + 2 * DAY)
+    assert weights(web, NOON + 2 * DAY) == {"ab": 10.0}
+
+
+def test_only_the_strongest_of_a_large_context_are_linked(web: AssociationStore) -> None:
+    context = web.activate(f"n{n:03}" for n in range(100))
+    context = web.activate((f"n{n:03}" for n in range(50, 90)), context, strength=0.5)
+    assert web.commit_contexts(HERE, [Activation(context, NOON)]) == 32 * 31 // 2
+    assert (
+        web.commit_contexts(HERE, [Activation(web.activate("n099", context, strength=9), NOON + DAY)]) == 32 * 31 // 2
+    )
+    linked = {end for a, b, _ in web.strongest(HERE, NOON + DAY, 1000) for end in (a, b)}
+    assert linked == {f"n{n:03}" for n in range(50, 82)} | {"n099"}
+
+
+def test_activating_again_adds_up_and_leaves_the_old_context_as_it_was(web: AssociationStore) -> None:
+    first = web.activate("abc")
+    second = web.activate(["x", "x", "abc"], first, strength=0.5)
+    assert dict(first.strengths) == {"abc": 1.0}
+    assert dict(second.strengths) == {"abc": 1.5, "x": 0.5}
+
+
+def test_a_context_of_fewer_than_two_entries_links_nothing(web: AssociationStore, store: Storage) -> None:
+    for ids in ((), ("a",), ("a", "a"), ("a", "unknown"), ("nobody", "unknown")):
+        assert commit(web, *ids) == 0
+    assert store.links(HERE, ALL_LINKS) == []
+
+
+def test_what_was_forgotten_meanwhile_is_not_linked(web: AssociationStore, store: Storage) -> None:
+    context = web.activate(["a", "b", "c"])
+    store.erase(HERE, ["b"])
+    assert web.commit_contexts(HERE, [Activation(context, NOON)]) == 1
+    assert weights(web) == {"ac": 1.0}
+
+
+def test_forgetting_an_entry_takes_its_edges_along(web: AssociationStore, store: Storage) -> None:
+    commit(web, "a", "b", "c")
+    store.erase(HERE, ["b"])
+    assert weights(web) == {"ac": 1.0}
+
+
+def test_scopes_have_webs_of_their_own(web: AssociationStore, store: Storage) -> None:
+    there = ("there",)
+    store.put(there, [Record(entry(id_, scope=there)) for id_ in "ab"])
+    web.commit_contexts(there, [Activation(web.activate(["a", "b", "c"]), NOON)])
+    commit(web, "a", "c")
+    assert [one.id for one in web.spread(there, "a", NOON)] == ["b"]
+    assert [one.id for one in web.spread(HERE, "a", NOON)] == ["c"]
+
+
+def test_a_context_is_committed_whole_or_not_at_all(web: AssociationStore, store: Storage) -> None:
+    with pytest.raises(KeyboardInterrupt), store.transaction():
+        commit(web, "a", "b", "c")
+        raise KeyboardInterrupt
+    assert weights(web) == {}
+
+
+def test_contexts_committed_at_once_all_count(web: AssociationStore) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: commit(web, "a", "b", "c"), range(8)))
+    assert weights(web) == dict.fromkeys(["ab", "ac", "bc"], 8.0)
+
+
+# time
+
+
+def test_when_the_clock_went_back_an_edge_grows_without_having_faded(web: AssociationStore) -> None:
+    commit(web, "a", "b")
+    commit(web, "a", "b", now=NOON - 10 * DAY)
+    assert weights(web, NOON - 10 * DAY) == weights(web, NOON) == {"ab": 2.0}
+    assert weights(web, NOON + DAY) == {"ab": pytest.approx(1.9)}
+
+
+def test_prune_removes_what_has_faded_below_the_floor(web: AssociationStore, store: Storage) -> None:
+    commit(web, "a", "b")
+    commit(web, "a", "c")
+    commit(web, "a", "c")
+    put_edges(store, {"de": 1.0})
+    store.put_links(HERE, [link("other", "a", "b", expires_at=NOON)])
+    assert web.prune(HERE, NOON + 89 * DAY) == 0  # 0.95⁸⁹ = 0.0104
+    assert web.prune(HERE, NOON + 90 * DAY) == 2  # 0.95⁹⁰ = 0.0099
+    assert web.prune(HERE, NOON + 90 * DAY) == 0
+    assert weights(web, NOON + 90 * DAY) == {"ac": pytest.approx(0.01977673)}  # 2 · 0.95⁹⁰
+    assert [one.id for one in store.links(HERE, WhereLinks(kinds=["kind"]))] == ["other"]
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_an_edge_below_the_floor_is_as_good_as_gone_whether_pruned_or_not(web: AssociationStore, prune: bool) -> None:
+    commit(web, "a", "b")
+    later = NOON + 90 * DAY
+    if prune:
+        web.prune(HERE, later)
+    assert weights(web, later) == {}
+    assert spread(web, "a", now=later, threshold=0) == {}
+    commit(web, "a", "b", now=later)
+    assert weights(web, later) == {"ab": 1.0}
+
+
+def test_edges_that_never_fade_are_never_pruned(store: Storage) -> None:
+    web = AssociationStore(store, AssociationTuning(daily=1.0))
+    commit(web, "a", "b")
+    later = NOON + 20_000 * DAY
+    assert web.prune(HERE, later) == 0
+    assert weights(web, later) == {"ab": 1.0}
+
+
+# spreading
+
+
+def test_a_hop_passes_its_share_and_a_path_the_product(web: AssociationStore, store: Storage) -> None:
+    put_edges(store, {"ab": 1.0, "bc": 2.0, "cd": 9.0, "ae": 4.0})
+    assert spread(web, "a") == {"e": 0.8, "b": 0.5, "c": 0.333333}  # 4/5, 1/2, 1/2 · 2/3
+    assert spread(web, "a", depth=3) == {"e": 0.8, "b": 0.5, "c": 0.333333, "d": 0.3}  # 1/3 · 9/10
+    assert spread(web, "a", depth=1) == {"e": 0.8, "b": 0.5}
+    assert web.spread(HERE, "a", NOON)[2] == ("c", pytest.approx(1 / 3), ("a", "b", "c"))
+
+
+def test_two_hops_do_not_outrank_their_first(web: AssociationStore, store: Storage) -> None:
+    # The known mistake: raw weights multiplied give c 30 and b 5.
+    put_edges(store, {"ab": 5.0, "bc": 6.0})
+    assert list(spread(web, "a")) == ["b", "c"]
+
+
+def test_the_best_path_counts(web: AssociationStore, store: Storage) -> None:
+    put_edges(store, {"ab": 0.25, "ac": 9.0, "cb": 9.0, "bd": 9.0})
+    reached = {one.id: one for one in web.spread(HERE, "a", NOON, depth=3)}
+    assert reached["b"].path == ("a", "c", "b")
+    assert reached["b"].activation == pytest.approx(0.81)  # 9/10 · 9/10, the edge itself passes 0.2
+    assert reached["d"].path == ("a", "c", "b", "d")
+    two = {one.id: one for one in web.spread(HERE, "a", NOON, depth=2)}
+    assert two["d"].path == ("a", "b", "d")
+    assert two["d"].activation == pytest.approx(0.18)  # 0.2 · 9/10: three hops would be too many
+
+
+def test_below_the_threshold_activation_stops(web: AssociationStore, store: Storage) -> None:
+    put_edges(store, {"ab": 1.0, "bc": 1.0, "cd": 1.0, "ae": 0.17, "af": 0.18})
+    assert spread(web, "a", depth=9) == {"b": 0.5, "c": 0.25, "f": 0.152542}  # d: .125, e: .145
+    assert spread(web, "a", depth=9, threshold=0.125) == {"b": 0.5, "c": 0.25, "f": 0.152542, "e": 0.145299, "d": 0.125}
+    assert spread(web, "a", threshold=1) == {}
+
+
+def test_edges_pass_what_is_left_of_them_now(web: AssociationStore, store: Storage) -> None:
+    put_edges(store, {"ab": 1.0})
+    assert spread(web, "a", now=NOON + 10 * DAY) == {"b": 0.374506}  # 0.5987369 / 1.5987369
+    assert spread(web, "a", now=NOON - 10 * DAY) == {"b": 0.5}
+    assert spread(web, "a", now=NOON + 33 * DAY) == {"b": 0.155424}  # 0.1840259 / 1.1840259
+    assert spread(web, "a", now=NOON + 34 * DAY) == {}
+
+
+def test_origins_are_left_out_and_unknown_ones_reach_nothing(web: AssociationStore, store: Storage) -> None:
+    put_edges(store, {"ab": 1.0, "bc": 1.0, "ac": 4.0})
+    assert spread(web, "a", "b") == {"c": 0.8}
+    assert spread(web, "a", "unknown", "b", "a") == {"c": 0.8}
+    assert spread(web, "unknown") == spread(web) == {}
+    put_edges(store, {"aa": 5.0})
+    assert spread(web, "b") == {"a": 0.5, "c": 0.5}
+
+
+def test_asking_for_nothing_gives_nothing(web: AssociationStore, store: Storage) -> None:
+    put_edges(store, {"ab": 1.0})
+    assert spread(web, "a", limit=0) == spread(web, "a", depth=0) == {}
+    assert web.strongest(HERE, NOON, 0) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_leaving_weak_edges_unread_changes_no_result(web: AssociationStore, store: Storage, seed: int) -> None:
+    random = Random(seed)
+    ids = [f"n{n:03}" for n in range(60)]
+    for step in range(60):
+        hub = random.choice(ids[:3])
+        commit(web, *random.sample(ids, random.randint(2, 6)), hub, now=NOON + step * DAY / 4)
+    now = NOON + 20 * DAY
+    edges = {(a, b): hebbian.transmission(weight) for a, b, weight in web.strongest(HERE, now, 10_000)}
+    both = edges | {(b, a): share for (a, b), share in edges.items()}
+    for origins in (ids[:1], ids[30:31], random.sample(ids, 5)):
+        for depth, limit in ((1, 3), (2, 5), (2, 20), (3, 8), (5, 40)):
+            best = dict.fromkeys(origins, 1.0)
+            for _ in range(depth):
+                best |= _hop(best, both)
+            expected = sorted((best[id_] for id_ in best.keys() - set(origins)), reverse=True)
+            found = web.spread(HERE, origins, now, depth=depth, limit=limit, threshold=0)
+            assert [one.activation for one in found] == pytest.approx(expected[:limit])
+            for one in found:
+                assert one.activation == pytest.approx(_along(one.path, both))
+                assert (one.path[0] in origins, one.path[-1], len(one.path) <= depth + 1) == (True, one.id, True)
+
+
+def _hop(best: dict[str, float], edges: dict[tuple[str, str], float]) -> dict[str, float]:
+    reached = dict(best)
+    for (a, b), share in edges.items():
+        reached[b] = max(reached.get(b, 0.0), best.get(a, 0.0) * share)
+    return {id_: activation for id_, activation in reached.items() if activation > 0}
+
+
+def _along(path: tuple[str, ...], edges: dict[tuple[str, str], float]) -> float:
+    activation = 1.0
+    for pair in pairwise(path):
+        activation *= edges[pair]
+    return activation
+
+
+# bad input
+
+
+def test_strengths_ids_and_bounds_are_checked(web: AssociationStore) -> None:
+    for strength in (0, -1, float("nan"), float("inf"), "x", None, True):
+        for ids in (["a"], []):
+            with pytest.raises(InvalidInput, match="strength"):
+                web.activate(ids, strength=strength)
+        with pytest.raises(InvalidInput, match="strength"):
+            Context({"a": strength})
+    for id_ in ("", None, 7):
+        with pytest.raises(InvalidInput, match="id"):
+            web.activate(["a", id_])
+        with pytest.raises(InvalidInput, match="id"):
+            web.spread(HERE, [id_], NOON)
+    for name, values in {
+        "threshold": (-0.1, float("nan"), "x", 1.1),
+        "depth": (-1, 101, "x", True),
+        "limit": (-1, "x"),
+    }.items():
+        for value in values:
+            with pytest.raises(InvalidInput, match=name):
+                web.spread(HERE, "a", NOON, **{name: value})
+
+
+def test_a_time_needs_a_zone(web: AssociationStore) -> None:
+    naive = NOON.replace(tzinfo=None)
+    for use in (
+        lambda: web.commit_contexts(HERE, [Activation(web.activate(["a", "b"]), naive)]),
+        lambda: web.spread(HERE, "a", naive),
+        lambda: web.prune(HERE, naive),
+        lambda: web.strongest(HERE, naive, 1),
+    ):
+        with pytest.raises(InvalidInput, match="time zone"):
+            use()

@@ -1,74 +1,31 @@
+"""How much a sentence matters, what must not fade, and what demands attention by its form alone."""
+
+from __future__ import annotations
+
+import re
 from itertools import pairwise
+from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
-from tidal_plugins.english.importance import BASE, importance
+from tests.tables import tables, wrong
+from tidal_plugins.english.importance import BASE, FOR_GOOD, importance
+from tidal_plugins.english.lasting import FORMS, MOST_CHARS, Form, Lasting, lasting
+from tidal_plugins.english.shouting import is_shouted, only_shouts, shouts
+from tidal_plugins.english.tags import tags
 
-# From what must be kept to what may go. Any sentence of a row matters more than any sentence two rows down.
-LADDER = (
-    (  # asked to be kept
-        "Please remember that I'm allergic to walnuts.",
-        "Don't forget: the parking permit runs out in March.",
-        "Keep in mind that the client wants invoices in Swiss francs.",
-        "From now on always reply in formal German.",
-        "For future reference, the spare key is with Mrs. Okafor next door.",
-        "Remember my anniversary is on 14 June.",
-        "Note that the staging server must never be rebooted on a Monday.",
-    ),
-    (  # decisions, preferences, requirements, errors and their resolution, facts of a life
-        "We decided to move the launch from April to June.",
-        "After the review the team agreed on PostgreSQL instead of MySQL.",
-        "I prefer window seats on long flights.",
-        "She really enjoys cold-water swimming.",
-        "My favourite composer is Clara Schumann.",
-        "I can't stand coriander in anything.",
-        "The export must finish in under ten minutes.",
-        "Our budget is 4,000 euros at most.",
-        "The nightly import failed with a TimeoutError.",
-        "The root cause was an expired certificate.",
-        "It turned out that two jobs wrote to the same file, and the lock fixed it.",
-        "I work as a paramedic in Leeds.",
-        "My daughter was born on 3 May 2019.",
-        "I'm vegetarian and my husband is diabetic.",
-        "My account number is 77213.",
-        "I have an appointment with the dentist next Tuesday.",
-        "I promised to send Ravi the contract by Friday.",
-    ),
-    (  # plain statements
-        "The lake was covered in mist when the boat came in.",
-        "There is a small shop behind the station that sells maps.",
-        "The second half of the film was slower than the first.",
-        "A heron was standing in the reeds the whole time.",
-        "The recipe uses coconut milk and lime.",
-    ),
-    (  # questions and reactions
-        "Could you tell me what that means?",
-        "What is the difference between the two?",
-        "Oh, that sounds like a lot of work.",
-        "Wow, that is really something!",
-        "Sounds great, looking forward to it!",
-        "Congratulations, well deserved!",
-    ),
-    (  # greetings, thanks and acknowledgements
-        "Hi there!",
-        "Hey, how are you?",
-        "Good morning, nice to see you!",
-        "Thanks so much!",
-        "You're welcome, have a great day!",
-        "Ok, got it.",
-        "Sure, go ahead.",
-        "Bye, talk to you later!",
-        "Haha, nice.",
-        "Yes please.",
-        "lol",
-    ),
-)
+TABLE = tables("english/importance.jsonl")
+
+LADDER = [[text for [text] in TABLE[f"ladder {step}"]] for step in range(5)]
+"""From what is asked to be kept, over what tells something lasting, plain statements and questions, to small talk."""
+
+HOSTILE = ("a", " ok", "?", "a.", "A ", "Aa", '"a', "`", "#a", "a@", "/a", "1.", "my ", "i ", "漢", "_", "=", "\n")
 
 
-def test_the_ladder_holds() -> None:
+def test_any_sentence_of_the_ladder_matters_more_than_one_two_steps_down() -> None:
     scores = [sorted((importance(text), text) for text in row) for row in LADDER]
     for better, worse in zip(scores, scores[2:], strict=False):
         assert better[0] > worse[-1]
@@ -76,46 +33,15 @@ def test_the_ladder_holds() -> None:
         assert sum(score for score, _ in better) / len(better) > 1 + sum(score for score, _ in worse) / len(worse)
 
 
-@pytest.mark.parametrize("text", LADDER[0])
-def test_what_is_asked_to_be_kept_is_in_the_top_quarter(text: str) -> None:
-    assert importance(text) >= 8
+def test_the_steps_of_the_ladder_have_their_ranges() -> None:
+    above = {text for text in LADDER[1] if not BASE < importance(text) < 9}
+    middle = {text for text in LADDER[2] if not 4 <= importance(text) <= 5}
+    assert {text for text in LADDER[0] if importance(text) < 8} | above | middle == set()
+    assert {text for text in LADDER[4] if importance(text) > 3.25} == set()
 
 
-@pytest.mark.parametrize("text", LADDER[1])
-def test_what_tells_something_lasting_is_above_a_plain_statement(text: str) -> None:
-    assert BASE < importance(text) < 9
-
-
-@pytest.mark.parametrize("text", LADDER[2])
-def test_a_plain_statement_is_in_the_middle(text: str) -> None:
-    assert 4 <= importance(text) <= 5
-
-
-@pytest.mark.parametrize("text", LADDER[4])
-def test_small_talk_is_in_the_bottom_quarter(text: str) -> None:
-    assert importance(text) <= 3.25
-
-
-@pytest.mark.parametrize(
-    ("more", "less"),
-    [
-        ("Remember that I hate mushrooms.", "I hate mushrooms."),
-        ("Remember that we meet at noon.", "Do you remember that we met at noon?"),
-        ("I don't like crowded trains.", "The trains are crowded."),
-        ("Thanks! The fix was to raise the file limit.", "Thanks! That was quick."),
-        ("Hello! I live in Porto and teach chemistry.", "Hello! Lovely to meet you."),
-        ("It is important that the door stays shut.", "The door stays shut."),
-        ("The meeting is tomorrow at 9 am.", "The meeting was pleasant."),
-        ("The library opens at ten.", "Does the library open at ten?"),
-        ("KeyError in load_settings", "Everything went through"),
-        ("We chose the blue one.", "The blue one is over there."),
-        ("I’m allergic to penicillin", "I’m here"),
-        ("REMEMBER THAT THE GATE CODE IS 4410", "the gate is open"),
-        ("The mirror must be fixed.", "The mirror is a terror to clean."),
-    ],
-)
-def test_the_first_matters_more(more: str, less: str) -> None:
-    assert importance(more) > importance(less)
+def test_the_first_matters_more() -> None:
+    assert [pair for pair in TABLE["more, less"] if importance(pair[0]) <= importance(pair[1])] == []
 
 
 def test_what_an_assistant_or_a_tool_says_matters_less() -> None:
@@ -124,47 +50,62 @@ def test_what_an_assistant_or_a_tool_says_matters_less() -> None:
     assert importance(text) > importance(text, role="tool")
 
 
-def test_thanks_within_a_report_are_no_small_talk() -> None:
-    report = (
-        "The pump in the cellar runs at half speed since the storm and the water stands above the second step. " * 2
-    )
-    assert importance(f"{report}Thanks!") > BASE - 1
-
-
-def test_a_long_text_is_not_important_because_it_is_long() -> None:
+def test_neither_length_nor_thanks_decide_on_a_long_text() -> None:
+    report = "The pump in the cellar runs at half speed since the storm and the water stands above the second step. "
+    assert importance(f"{report * 2}Thanks!") > BASE - 1
     manual = "The error must be fixed by Monday. You should never use the old key. I prefer it. It was decided. " * 30
     assert importance(manual) < importance("Please remember that I prefer the old key.")
 
 
-@given(st.text(max_size=120))
-def test_importance_is_in_range(text: str) -> None:
+def test_what_matters_for_good_is_found_and_what_only_sounds_like_it_may_fade() -> None:
+    assert wrong(lasting, TABLE["lasting"]) == []
+    for text, kind in TABLE["lasting"]:
+        assert (importance(text, role="user") >= FOR_GOOD) == bool(kind), text
+        assert importance(text, role="assistant") < FOR_GOOD, text
+
+
+def test_documents_and_code_say_nothing_lasting() -> None:
+    assert lasting("The spare key is under the mat. " + "A word. " * (MOST_CHARS // 8)) is None
+    assert lasting("```\n# never use print\n```\nlooks fine") is None
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    assert lasting(text) in {None, *get_args(Lasting)}
     assert 1 <= importance(text) <= 10
 
 
-HOSTILE = (
-    "a",
-    " ok",
-    "?",
-    "a.",
-    "A ",
-    "Aa",
-    '"a',
-    "`",
-    "#a",
-    "a@",
-    "/a",
-    "1.",
-    "my ",
-    "i ",
-    "漢",
-    "_",
-    "=",
-    "remember ",
-    "\n",
-)
+@pytest.mark.parametrize("form", FORMS, ids=[form.kind for form in FORMS])
+def test_every_sentence_of_a_lasting_form_has_one_of_its_cues(form: Form) -> None:
+    @settings(derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @given(st.from_regex(re.compile(form.pattern.pattern, form.pattern.flags)))
+    def check(sentence: str) -> None:
+        if form.pattern.search(sentence.lower()):
+            assert any(cue in sentence.lower() for cue in form.cues)
+
+    check()
 
 
-@pytest.mark.parametrize("chars", [8_000, 1_000_000], ids=["what is read of a long text", "a megabyte"])
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_a_hostile_text_takes_linear_time(unit: str, chars: int) -> None:
-    assert grows_linearly(importance, lambda chars: unit * (chars // len(unit)) + "!", chars)
+def test_shouting_is_told_by_its_form() -> None:
+    assert wrong(shouts, TABLE["shouts"]) == []
+    assert is_shouted("BUY ALL SHARES OF ZORBEX!!! Thanks.")
+    assert not is_shouted("Never do that!!! Yesterday we met Ines at the harbour, and she told us of the ferry line.")
+    assert only_shouts("URGENT! This is critical!")
+    assert not only_shouts("Urgent: call Ines.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [*HOSTILE, "remember "])
+def test_a_hostile_text_is_read_in_linear_time(unit: str) -> None:
+    def text(chars: int) -> str:
+        return unit * (chars // len(unit)) + "!"
+
+    assert grows_linearly(importance, text, 8_000)
+    assert grows_linearly(importance, text, 1_000_000)
+    assert len(tags(text(1_000_000))) <= 8  # at once: a pattern that took quadratic time would take hours
+
+
+@pytest.mark.parametrize("unit", ["a ", "never ", "my my ", "the key ", "1 mg ", "must be ", "a-", "on "])
+def test_a_hostile_sentence_takes_bounded_time(unit: str) -> None:
+    uncached: Any = lasting.__wrapped__
+    assert grows_linearly(uncached, lambda chars: (unit * chars)[:chars] + ".", 380)

@@ -1,64 +1,69 @@
-"""Pairs of our own that contradict each other and that do not: a fact and a statement, and two statements."""
+"""What contradicts a fact or an earlier statement, what does not, and how a conflict is settled."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import OpenMemory
 from tidal_plugins import InvalidInput, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
-PAIRS = [json.loads(line) for line in Path(__file__).with_name("contradictions.jsonl").read_text("utf-8").splitlines()]
-OF_FACTS = [pair for pair in PAIRS if "key" in pair]
-OF_TEXTS = [pair for pair in PAIRS if "first" in pair]
-
 OPEN, CLOSED = "The cellar door is open.", "The cellar door is closed."
 SECRET = "Tr0ub4dor&3x"
+FOUND = 0.9
+"""The share of the pairs in other words that must be found, below the 133 of 140 that were seen."""
+
+Pair = dict[str, Any]
 
 
-def said(pair: dict[str, Any]) -> str:
-    return pair["said"] if "said" in pair else f"{pair['first']} {pair['second']}"
+def pairs(name: str) -> list[Pair]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()]
 
 
-@pytest.fixture
-def memory(open_memory: OpenMemory) -> TidalMemory:
-    return open_memory()
+def conflicts(memory: TidalMemory, clock: FrozenClock, pair: Pair, back: bool = False) -> list[Any]:
+    """Say both parts of a pair, the second one first if asked, and return the conflicts that are found."""
+    if "key" in pair:
+        steps: list[Callable[[], object]] = [lambda: memory.facts.set(pair["key"], pair["value"])]
+        steps.append(lambda: memory.record(pair["said"]))
+    else:
+        texts = [pair["first"], pair["second"]]
+        steps = [lambda text=text: memory.record(text, thread=text) for text in texts]
+    for step in steps[::-1] if back else steps:
+        step()
+        clock.advance(minutes=1)
+    return memory.facts.conflicts()
 
 
-@pytest.mark.parametrize("pair", OF_FACTS, ids=said)
-def test_a_statement_against_a_fact(memory: TidalMemory, clock: FrozenClock, pair: dict[str, Any]) -> None:
-    memory.facts.set(pair["key"], pair["value"])
-    clock.advance(minutes=1)
-    memory.record(pair["said"])
-    assert [conflict.key for conflict in memory.facts.conflicts()] == ([pair["key"]] if pair["conflict"] else [])
+@pytest.mark.parametrize("back", [False, True], ids=["forwards", "backwards"])
+def test_what_contradicts_is_found_and_nothing_else(memory: TidalMemory, clock: FrozenClock, back: bool) -> None:
+    for number, pair in enumerate(pairs("contradictions.jsonl")):
+        if back and "first" in pair:
+            continue
+        found = conflicts(memory.scoped("pair", str(number)), clock, pair, back)
+        if "key" in pair:
+            assert [one.key for one in found] == [pair["key"]] * pair["conflict"], pair
+        else:
+            said = [(memory.scoped("pair", str(number)).get(one.against).text, one.quote) for one in found]
+            assert [first for first, _ in said] == [pair["first"]] * pair["conflict"], pair
+            entries = [memory.scoped("pair", str(number)).get(one.entry).text for one in found]
+            assert entries == [pair["second"]] * pair["conflict"], pair
 
 
-@pytest.mark.parametrize("pair", OF_FACTS, ids=said)
-def test_a_fact_against_what_was_said_before(memory: TidalMemory, clock: FrozenClock, pair: dict[str, Any]) -> None:
-    memory.record(pair["said"])
-    clock.advance(minutes=1)
-    memory.facts.set(pair["key"], pair["value"])
-    assert [conflict.key for conflict in memory.facts.conflicts()] == ([pair["key"]] if pair["conflict"] else [])
-
-
-@pytest.mark.parametrize("pair", OF_TEXTS, ids=said)
-def test_two_statements(memory: TidalMemory, clock: FrozenClock, pair: dict[str, Any]) -> None:
-    first = memory.record(pair["first"], thread="a").entries[0]
-    clock.advance(hours=1)
-    second = memory.record(pair["second"], thread="b").entries[0]
-    found = [(conflict.against, conflict.entry) for conflict in memory.facts.conflicts()]
-    assert found == ([(first, second)] if pair["conflict"] else [])
+@pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["forwards", "backwards"])
+def test_what_contradicts_in_other_words_is_found(memory: TidalMemory, clock: FrozenClock, back: bool) -> None:
+    told = pairs("in_other_words.jsonl")
+    found = [bool(conflicts(memory.scoped(str(number)), clock, pair, back)) for number, pair in enumerate(told)]
+    wrong = [pair for pair, one in zip(told, found, strict=True) if one and not pair["conflict"]]
+    assert not wrong
+    assert sum(found) >= FOUND * sum(pair["conflict"] for pair in told)
 
 
 def test_the_last_statement_counts_against_a_new_fact(memory: TidalMemory, clock: FrozenClock) -> None:
-    for text in (CLOSED, OPEN):
-        memory.record(text, thread=text)
-        clock.advance(hours=1)
-    assert [conflict.key for conflict in memory.facts.conflicts()] == ["cellar door"]
+    assert [one.key for one in conflicts(memory, clock, {"first": CLOSED, "second": OPEN})] == ["cellar door"]
     memory.facts["cellar door"] = "open"
     assert not memory.facts.conflicts(), "the fact settles what two texts say of its key"
     memory.facts["cellar door"] = "closed"
@@ -66,10 +71,7 @@ def test_the_last_statement_counts_against_a_new_fact(memory: TidalMemory, clock
 
 
 def test_two_statements_are_resolved_by_closing(memory: TidalMemory, clock: FrozenClock) -> None:
-    memory.record(OPEN, thread="a")
-    clock.advance(hours=1)
-    memory.record(CLOSED, thread="b")
-    [conflict] = memory.facts.conflicts()
+    [conflict] = conflicts(memory, clock, {"first": OPEN, "second": CLOSED})
     assert (conflict.key, conflict.fact, conflict.claim) == ("cellar door", OPEN, CLOSED)
     with pytest.raises(InvalidInput):
         memory.facts.resolve(conflict.id, value="ajar")
@@ -78,51 +80,98 @@ def test_two_statements_are_resolved_by_closing(memory: TidalMemory, clock: Froz
 
 
 def test_forgetting_either_statement_forgets_the_conflict(memory: TidalMemory, clock: FrozenClock) -> None:
-    first = memory.record(OPEN, thread="a").entries[0]
-    clock.advance(hours=1)
-    memory.record(CLOSED, thread="b")
-    memory.forget(first)
+    [conflict] = conflicts(memory, clock, {"first": OPEN, "second": CLOSED})
+    memory.forget(conflict.against)
     assert not memory.facts.conflicts()
     clock.advance(hours=1)
     memory.record("The cellar door is open, come in.", thread="c")
     assert OPEN not in str(memory.facts.conflicts())
 
 
-def test_what_one_person_says_of_herself_is_not_held_against_another(memory: TidalMemory, clock: FrozenClock) -> None:
+def test_other_people_and_later_days_contradict_nothing(memory: TidalMemory, clock: FrozenClock) -> None:
     memory.remember("I eat fish.", kind="conversation", speaker="Ada")
     clock.advance(hours=1)
     memory.remember("I don't eat fish.", kind="conversation", speaker="Bo")
-    assert not memory.facts.conflicts()
+    news = (
+        (3, OPEN, CLOSED),
+        (1, "The spare key is under the flowerpot.", "The spare key is now in the drawer."),
+        (1, "My bike is blue.", "My bike is red now."),
+    )
+    for days, first, second in news:
+        memory.record(first, thread="a")
+        clock.advance(days=days)
+        memory.record(second, thread="b")
+    assert memory.facts.conflicts() == []
 
 
 def test_no_secret_is_quoted(open_memory: Any, clock: FrozenClock) -> None:
     memory = open_memory(settings=Settings(secrets={"stored": "keep"}))
-    memory.facts["wifi password"] = "correct-horse-7Battery"
-    clock.advance(minutes=1)
-    memory.record(f"The wifi password has changed to {SECRET}.")
-    [conflict] = memory.facts.conflicts()
+    said = f"The wifi password has changed to {SECRET}."
+    [conflict] = conflicts(memory, clock, {"key": "wifi password", "value": "correct-horse-7Battery", "said": said})
     assert SECRET not in str(conflict)
     assert "correct-horse" not in str(conflict)
     assert memory.facts.resolve(conflict.id, keep="claim") == SECRET
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "claim"),
+    ("key", "value", "said", "claim"),
     [
-        ("upload limit", "Raise the limit to 60 MB then, the scans are huge.", "60 MB"),
-        ("upload limit", "Well, so it's 25 MB now instead of 40 MB.", "25 MB"),
+        ("upload limit", "40 MB", "Raise the limit to 60 MB then, the scans are huge.", "60 MB"),
+        ("upload limit", "40 MB", "Well, so it's 25 MB now instead of 40 MB.", "25 MB"),
+        ("owner of the parser", "Marta Vidal", "Jonas is the maintainer of the parser.", "Jonas"),
+        ("spare key", "under the doormat", "The spare key is in the drawer of the hall.", "in the drawer"),
+        ("database", "Postgres", "We're on MySQL, so mind the quotes.", "MySQL"),
     ],
 )
-def test_the_claim_is_the_value_alone(memory: TidalMemory, clock: FrozenClock, key: str, text: str, claim: str) -> None:
-    memory.facts[key] = "40 MB"
-    clock.advance(minutes=1)
-    memory.record(text)
-    [conflict] = memory.facts.conflicts()
+def test_the_claim_is_the_value_alone(
+    memory: TidalMemory, clock: FrozenClock, key: str, value: str, said: str, claim: str
+) -> None:
+    [conflict] = conflicts(memory, clock, {"key": key, "value": value, "said": said})
     assert memory.facts.resolve(conflict.id, keep="claim") == claim
 
 
-def test_a_state_may_have_changed_by_the_next_day(memory: TidalMemory, clock: FrozenClock) -> None:
-    memory.record(OPEN, thread="a")
-    clock.advance(days=3)
-    memory.record(CLOSED, thread="b")
-    assert memory.facts.conflicts() == []
+# keeping a fact against a text: recall takes it to hold, whenever the text was read
+
+
+@pytest.fixture
+def asked(memory: TidalMemory, clock: FrozenClock) -> TidalMemory:
+    said = "Caroline's city is Berlin. Melanie's kids are 3."
+    assert conflicts(memory, clock, {"key": "caroline.city", "value": "Stockholm", "said": said})
+    memory.graph.index_pending()
+    return memory
+
+
+def superseded(memory: TidalMemory) -> list[str]:
+    return [str(link) for hit in memory.recall("What is Caroline's city?") for link in hit.why.superseded_by]
+
+
+@pytest.mark.parametrize("read_before", [True, False])
+def test_a_fact_that_was_kept_is_superseded_by_nothing(asked: TidalMemory, read_before: bool) -> None:
+    if read_before:
+        asked.supersessions.find()
+        assert superseded(asked)
+    [found] = asked.facts.conflicts()
+    assert asked.facts.resolve(found.id, "fact") == "Stockholm"
+    asked.supersessions.find()
+    assert asked.supersessions.list() == []
+    assert superseded(asked) == []
+    [entry] = [hit for hit in asked.recall("What is Caroline's city?") if "Stockholm" in hit.text]
+    assert entry.why.superseded_by == ()
+
+
+def test_a_claim_that_was_taken_stays(asked: TidalMemory) -> None:
+    asked.supersessions.find()
+    [found] = asked.facts.conflicts()
+    assert asked.facts.resolve(found.id, "claim") == "Berlin"
+    assert asked.recall("What is Caroline's city?")[0].text != "caroline.city: Stockholm"
+
+
+def test_the_earlier_of_two_texts_can_be_kept(memory: TidalMemory, clock: FrozenClock) -> None:
+    memory.record("The meeting is at 10:00.", thread="a")
+    clock.advance(hours=1)
+    memory.record("The meeting is at 11:00.", thread="a")
+    memory.supersessions.find()
+    [found] = memory.facts.conflicts()
+    assert "10:00" in memory.facts.resolve(found.id, "fact")
+    memory.supersessions.find()
+    assert memory.supersessions.list() == []

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,13 +31,16 @@ from tidal_plugins.testing import NOON, FrozenClock
 HOUR = timedelta(hours=1)
 
 
-def facts_of(memory: TidalMemory) -> Facts:
+@pytest.fixture
+def facts(memory: TidalMemory) -> Facts:
     return memory.facts
 
 
-@pytest.fixture
-def facts(memory: TidalMemory) -> Facts:
-    return facts_of(memory)
+def left(memory: TidalMemory) -> list[Path]:
+    """Close a memory, and return its files in which «xylophone» stands."""
+    memory.close()
+    folder = Path(str(memory.path)).parent
+    return [file for file in folder.iterdir() if b"xylophone" in file.read_bytes().lower()]
 
 
 # the mapping
@@ -47,7 +51,7 @@ def test_facts_are_a_mapping(facts: Facts) -> None:
     facts["Dark Mode"] = {"on": True, "hours": [20, 6.5, None]}
     assert facts == {"bridge": "up", "Dark Mode": {"on": True, "hours": [20, 6.5, None]}}
     assert (len(facts), list(facts), "bridge" in facts, 5 in facts) == (2, ["bridge", "Dark Mode"], True, False)
-    assert facts.get("nothing", "else") == "else"
+    assert (facts.get("Bridge"), facts.get("door"), facts.get("nothing", "else")) == ("up", None, "else")
     assert facts.pop("bridge") == "up"
     assert "bridge" not in facts
     facts.clear()
@@ -70,20 +74,15 @@ def test_a_fact_that_is_not_there_says_so(facts: Facts) -> None:
     assert facts.history("bridge") == []
 
 
-@pytest.mark.parametrize("value", [float("nan"), b"x", object(), {1, 2}, "\ud800", "x" * 20_000])
-def test_what_cannot_be_a_value_is_refused_and_changes_nothing(facts: Facts, value: Any) -> None:
+def test_what_cannot_be_a_key_or_a_value_is_refused_and_changes_nothing(facts: Facts) -> None:
     facts["bridge"] = "up"
-    with pytest.raises(InvalidInput):
-        facts["bridge"] = value
+    values: list[Any] = [float("nan"), b"x", object(), {1, 2}, "\ud800", "x" * 20_000]
+    keys: list[Any] = ["", "  ", "a\0b", "a\nb", "\ud800", "x" * 201, 5, None]
+    for key, value in [*(("bridge", value) for value in values), *((key, "up") for key in keys)]:
+        with pytest.raises(InvalidInput):
+            facts[key] = value
     assert dict(facts) == {"bridge": "up"}
     assert len(facts.history("bridge")) == 1
-
-
-@pytest.mark.parametrize("key", ["", "  ", "a\0b", "a\nb", "\ud800", "x" * 201, 5, None])
-def test_what_cannot_be_a_key_is_refused(facts: Facts, key: Any) -> None:
-    with pytest.raises(InvalidInput):
-        facts[key] = "up"
-    assert not facts
 
 
 # history
@@ -148,10 +147,10 @@ def test_a_clock_that_goes_back_leaves_history_in_order(facts: Facts, clock: Fro
 
 
 def test_facts_survive_the_process_and_stay_in_their_scope(open_memory: Any) -> None:
-    facts_of(open_memory())["bridge"] = "up"
+    open_memory().facts["bridge"] = "up"
     memory = open_memory()
-    assert facts_of(memory) == {"bridge": "up"}
-    assert facts_of(memory.scoped("other")) == {}
+    assert memory.facts == {"bridge": "up"}
+    assert memory.scoped("other").facts == {}
 
 
 def test_setting_from_many_threads_loses_no_version(facts: Facts) -> None:
@@ -223,14 +222,8 @@ def test_what_agrees_or_asks_flags_nothing(memory: TidalMemory, facts: Facts) ->
     facts["bridge"] = "up"
     memory.record("Is the bridge down?", "The bridge is up.")
     memory.record("If the bridge is down, call me.")
-    assert facts.conflicts() == []
-
-
-def test_what_was_said_before_the_fact_held_flags_nothing(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    old = Exchange((Message("user", "The bridge is down."),), occurred_at=NOON - HOUR)
-    memory.record_many([old])
-    assert facts.conflicts() == []
+    memory.record_many([Exchange((Message("user", "The bridge is down."),), occurred_at=NOON - HOUR)])
+    assert facts.conflicts() == [], "it was said before the fact held"
 
 
 def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: Facts) -> None:
@@ -238,9 +231,9 @@ def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: Facts) -> Non
     memory.scoped("b").record("The bridge is down.")
     assert facts.conflicts() == []
     memory.record("The bridge is down.")
-    assert facts_of(memory.scoped("b")).conflicts() == []
+    assert memory.scoped("b").facts.conflicts() == []
     with pytest.raises(NotFound):
-        facts_of(memory.scoped("b")).resolve(facts.conflicts()[0].id, "fact")
+        memory.scoped("b").facts.resolve(facts.conflicts()[0].id, "fact")
 
 
 def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, facts: Facts) -> None:
@@ -280,31 +273,19 @@ def test_another_value_resolves_too(memory: TidalMemory, facts: Facts) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text", "expected"),
-    [(8080, "The port is 9,090.", 9090), (True, "The port is off.", False), (1.5, "port: 2.5", 2.5)],
+    [
+        *((8080, "The port is 9,090.", 9090), (True, "The port is off.", False), (1.5, "port: 2.5", 2.5)),
+        *((7, f"port = {said}", said) for said in ("nan", "inf", "1e400", "1_0")),
+        (7, "port = 12345678901234567891", 12345678901234567891),
+    ],
 )
-def test_a_claim_becomes_a_value_of_the_fact_s_kind(
+def test_a_claim_becomes_a_value_of_the_fact_s_kind_and_what_is_no_number_stays_a_text(
     memory: TidalMemory, facts: Facts, value: Any, text: str, expected: Any
 ) -> None:
     facts["port"] = value
     memory.record(text)
     found = facts.resolve(facts.conflicts()[0].id, "claim")
     assert (found, type(found)) == (expected, type(expected))
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("nan", "nan"),
-        ("inf", "inf"),
-        ("1e400", "1e400"),
-        ("1_0", "1_0"),
-        ("12345678901234567891", 12345678901234567891),
-    ],
-)
-def test_what_is_no_number_stays_a_text(memory: TidalMemory, facts: Facts, said: str, expected: Any) -> None:
-    facts["port"] = 7
-    memory.record(f"port = {said}")
-    assert facts.resolve(facts.conflicts()[0].id, "claim") == expected
 
 
 def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: Facts) -> None:
@@ -337,12 +318,13 @@ def test_only_the_facts_that_a_text_mentions_are_read(
     assert {conflict.key for conflict in facts.conflicts()} == {"server 7 port", "userName"}
 
 
-@pytest.mark.parametrize("arguments", [{}, {"keep": "both"}, {"keep": "fact", "value": 1}])
-def test_an_unclear_resolution_is_refused(memory: TidalMemory, facts: Facts, arguments: dict[str, Any]) -> None:
+def test_an_unclear_resolution_is_refused(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     memory.record("The bridge is down.")
-    with pytest.raises(InvalidInput):
-        facts.resolve(facts.conflicts()[0].id, **arguments)
+    arguments: list[dict[str, Any]] = [{}, {"keep": "both"}, {"keep": "fact", "value": 1}]
+    for unclear in arguments:
+        with pytest.raises(InvalidInput):
+            facts.resolve(facts.conflicts()[0].id, **unclear)
     assert len(facts.conflicts()) == 1
 
 
@@ -375,22 +357,17 @@ def test_a_conflict_is_of_the_transaction_that_stores_the_text(
 # forgetting
 
 
-def test_forgetting_the_source_removes_the_conflict_and_its_bytes(
-    memory: TidalMemory, facts: Facts, tmp_path: Any
-) -> None:
+def test_forgetting_the_source_removes_the_conflict_and_its_bytes(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "open"
     turn = memory.record("The bridge is closed because of xylophone.")
     memory.record("bridge: closed")
     assert len(facts.conflicts()) == 2
     memory.forget(turn.id)
     assert [conflict.quote for conflict in facts.conflicts()] == ["bridge: closed"]
-    memory.close()
-    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+    assert not left(memory)
 
 
-def test_forgetting_a_fact_s_entry_forgets_the_fact_and_its_history(
-    memory: TidalMemory, facts: Facts, tmp_path: Any
-) -> None:
+def test_forgetting_a_fact_s_entry_forgets_the_fact_and_its_history(memory: TidalMemory, facts: Facts) -> None:
     facts["pin"] = "xylophone 1"
     facts["pin"] = "xylophone 2"
     facts.set("bridge", "up", source="notes.md")
@@ -402,12 +379,11 @@ def test_forgetting_a_fact_s_entry_forgets_the_fact_and_its_history(
     assert dict(facts) == {}
     with pytest.raises(Forgotten):
         memory.get(hit.id)
-    memory.close()
-    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+    assert not left(memory)
 
 
 def test_forgetting_takes_back_a_value_that_was_taken_from_a_claim(
-    memory: TidalMemory, facts: Facts, tmp_path: Any, clock: FrozenClock
+    memory: TidalMemory, facts: Facts, clock: FrozenClock
 ) -> None:
     facts["owner"] = "Ann"
     clock.advance(hours=1)
@@ -417,8 +393,7 @@ def test_forgetting_takes_back_a_value_that_was_taken_from_a_claim(
     assert "owner" not in facts
     assert [(f.value, f.since, f.until) for f in facts.history("owner")] == [("Ann", NOON, NOON + HOUR)]
     assert not memory.recall("owner")
-    memory.close()
-    assert not [file for file in tmp_path.iterdir() if b"Xylophone" in file.read_bytes()]
+    assert not left(memory)
 
 
 def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory, facts: Facts) -> None:
@@ -428,7 +403,7 @@ def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory
     assert dict(facts) == {"bridge": "up"}
 
 
-def test_forgetting_a_fact_by_key_leaves_nothing_of_it(memory: TidalMemory, facts: Facts, tmp_path: Any) -> None:
+def test_forgetting_a_fact_by_key_leaves_nothing_of_it(memory: TidalMemory, facts: Facts) -> None:
     facts["pin"] = "the word xylophone, in small letters"
     facts["pin"] = "the word xylophone, as it is written on the door"
     assert "xylophone" in str(memory.dossiers.refresh("pin"))
@@ -437,36 +412,26 @@ def test_forgetting_a_fact_by_key_leaves_nothing_of_it(memory: TidalMemory, fact
     assert not facts.forget("pin")
     assert (facts.history("pin"), facts.conflicts(), memory.recall("xylophone", kinds={"fact"}).hits) == ([], [], ())
     assert "xylophone" not in str(memory.dossiers.list())
-    memory.close()
-    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+    assert not left(memory)
 
 
 @pytest.mark.parametrize("by_key", [True, False])
-def test_a_fact_that_was_ended_can_be_forgotten(memory: TidalMemory, facts: Facts, tmp_path: Any, by_key: bool) -> None:
+def test_a_fact_that_was_ended_can_be_forgotten_and_says_so(memory: TidalMemory, facts: Facts, by_key: bool) -> None:
     facts["pin"] = "the word xylophone, as it is written on the door"
     [hit] = memory.recall("pin", kinds={"fact"})
     assert "xylophone" in str(memory.dossiers.refresh("pin"))
     del facts["pin"]
+    with pytest.raises(NotFound) as missing:
+        memory.get(hit.id)
+    assert not isinstance(missing.value, Forgotten), "it has its history"
     assert facts.forget("pin") if by_key else memory.forget(hit.id)
+    with pytest.raises(Forgotten):
+        memory.get(hit.id)
     assert facts.history("pin") == []
     assert "xylophone" not in str(memory.dossiers.list())
-    memory.close()
-    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
-
-
-@pytest.mark.parametrize("by_key", [True, False])
-def test_a_fact_that_was_ended_and_then_forgotten_says_so(memory: TidalMemory, facts: Facts, by_key: bool) -> None:
-    facts["pin"] = "the word xylophone, as it is written on the door"
-    id_ = memory.recall("pin", kinds={"fact"})[0].id
-    del facts["pin"]
-    with pytest.raises(NotFound) as missing:
-        memory.get(id_)
-    assert not isinstance(missing.value, Forgotten), "it has its history"
-    assert facts.forget("pin") if by_key else memory.forget(id_)
-    with pytest.raises(Forgotten):
-        memory.get(id_)
     facts["pin"] = "another"
-    assert memory.get(id_).text == "pin: another"
+    assert memory.get(hit.id).text == "pin: another"
+    assert not left(memory)
 
 
 def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, facts: Facts) -> None:
@@ -481,7 +446,7 @@ def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, 
 
 
 def test_forgetting_a_source_takes_its_values_out_of_history(
-    memory: TidalMemory, facts: Facts, tmp_path: Any, clock: FrozenClock
+    memory: TidalMemory, facts: Facts, clock: FrozenClock
 ) -> None:
     for value, source in (("a", None), ("xylophone", "hr.pdf"), ("b", None)):
         facts.set("pin", value, source=source)
@@ -493,8 +458,7 @@ def test_forgetting_a_source_takes_its_values_out_of_history(
         ("b", NOON + 2 * HOUR, None),
     ]
     assert memory.forget(source="hr.pdf").count == 0
-    memory.close()
-    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+    assert not left(memory)
 
 
 def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: Facts) -> None:
@@ -527,22 +491,19 @@ def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory:
     assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
 
 
-# async
-
-
-async def test_facts_have_an_async_door(memory: TidalMemory, facts: Facts, clock: FrozenClock) -> None:
-    await facts.aset("bridge", "up", source="harbour office")
-    assert (await facts.afact("bridge")).source == "harbour office"
-    await memory.arecord("The bridge is down.")
-    [conflict] = await facts.aconflicts()
+def test_a_fact_is_set_looked_up_ended_and_forgotten(memory: TidalMemory, facts: Facts, clock: FrozenClock) -> None:
+    facts.set("bridge", "up", source="harbour office")
+    assert facts.fact("bridge").source == "harbour office"
+    memory.record("The bridge is down.")
+    [conflict] = facts.conflicts()
     clock.advance(hours=1)
-    assert await facts.aresolve(conflict.id, value="half open") == "half open"
-    assert [fact.value for fact in await facts.ahistory("bridge")] == ["up", "half open"]
-    assert await facts.aas_of(NOON) == {"bridge": "up"}
-    await facts.aend("bridge")
+    assert facts.resolve(conflict.id, value="half open") == "half open"
+    assert [fact.value for fact in facts.history("bridge")] == ["up", "half open"]
+    assert facts.as_of(NOON) == {"bridge": "up"}
+    facts.end("bridge")
     assert dict(facts) == {}
-    assert await facts.aforget("bridge")
-    assert await facts.ahistory("bridge") == []
+    assert facts.forget("bridge")
+    assert facts.history("bridge") == []
 
 
 # an extractor
@@ -584,7 +545,12 @@ def test_without_facts_no_extractor_is_asked(memory: TidalMemory) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [ValueError("bridge"), [], [[], []], [["down"]], None, [[Claim("bridge", float("nan"), "The bridge is down.")]], 5],
+    [
+        *(ValueError("bridge"), [], [[], []], [["down"]], None, 5),
+        [[Claim("bridge", float("nan"), "The bridge is down.")]],
+        [[Claim("bridge", "\ud800", "The bridge is down.")]],
+        [[Claim("bridge", "up", "The bridge is down.", negated=object())]],
+    ],
 )
 def test_an_extractor_that_fails_is_stood_in_for_by_the_rules(
     memory: TidalMemory, facts: Facts, answer: Any, caplog: pytest.LogCaptureFixture
@@ -632,41 +598,16 @@ def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: Facts) -> Non
     assert len(memory._services.storage.find(memory.scope, Where())) == 1
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [Claim("bridge", "\ud800", "the bridge is down"), Claim("bridge", "up", "the bridge is down", negated=object())],
-)  # type: ignore[arg-type]
-def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory: Any, claim: Claim) -> None:
-    class Extractor:
-        def extract(self, texts: Any, facts: Any) -> Any:
-            return [[claim] for _ in texts]
-
-    memory = open_memory(claim_extractor=Extractor())
-    memory.facts["bridge"] = "up"
-    memory.record("the bridge is down")
-    assert [conflict.claim for conflict in memory.facts.conflicts()] == ["down"]  # the rules stood in
-
-
-async def test_get_gives_a_default_for_what_is_not_there(facts: Facts) -> None:
-    facts["bridge"] = "up"
-    assert (facts.get("Bridge"), facts.get("door"), facts.get("door", "shut")) == ("up", None, "shut")
-    assert (await facts.aget("Bridge"), await facts.aget("door", "shut")) == ("up", "shut")
-
-
-@pytest.mark.parametrize("levels", [33, 200, 700, 2_000])
-@pytest.mark.parametrize("kind", [list, dict])
-def test_a_value_of_too_many_levels_is_refused(memory: TidalMemory, levels: int, kind: type) -> None:
-    value = kind()
-    for _ in range(levels):
-        value = [value] if kind is list else {"a": value}
-    with pytest.raises(InvalidInput):
-        memory.facts["deep"] = value
+def test_a_value_has_at_most_32_levels(memory: TidalMemory) -> None:
+    for levels in (32, 33, 200, 700, 2_000):
+        for kind in (list, dict):
+            value: Any = kind()
+            for _ in range(levels - 1 + (levels > 32)):
+                value = [value] if kind is list else {"a": value}
+            if levels > 32:
+                with pytest.raises(InvalidInput):
+                    memory.facts["deep"] = value
+            else:
+                memory.facts["deep"] = value
+                assert memory.facts.pop("deep") == value
     assert "deep" not in memory.facts
-
-
-def test_a_value_of_as_many_levels_as_any_may_have_is_kept(memory: TidalMemory) -> None:
-    value: Any = "up"
-    for _ in range(32):
-        value = [value]
-    memory.facts["deep"] = value
-    assert memory.facts["deep"] == value

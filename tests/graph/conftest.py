@@ -30,3 +30,9 @@ def opened(open_memory: OpenMemory) -> Opened:
         return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
 
     return open_
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> TidalMemory:
+    """Return a memory that reads nothing by itself."""
+    return open_memory(settings=Tuning(graph={"background": False}))

@@ -106,6 +106,7 @@ def test_what_another_process_left_unread_is_taken_over_in_time(
     assert SAID in reader.texts
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_a_child_process_reads_what_it_records(open_memory: OpenMemory) -> None:

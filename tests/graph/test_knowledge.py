@@ -1,6 +1,9 @@
+"""What the graph knows: entities, relations, when they hold and were believed to, and walks along them."""
+
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from tests.graph.knowing import World
 from tidal_plugins import Assertion, Extraction, Mention
 from tidal_plugins.errors import InvalidInput, NotFound
+from tidal_plugins.model.graph import Neighbour
 from tidal_plugins.testing import NOON
 
 DAY = timedelta(days=1)
@@ -37,10 +41,13 @@ def test_an_episode_and_a_thread_know_their_entities(world: World) -> None:
     assert {one.name for one in world.graph.entities(thread="nobody")} == set()
 
 
-@pytest.mark.parametrize(("one", "other"), [("Order", "order"), ("tax.py", "taxes.py"), ("v1.2", "v1.20")])
-def test_technical_names_are_one_only_when_they_are_exactly_the_same(world: World, one: str, other: str) -> None:
-    world.say(f"checkout depends_on {one}\ncheckout depends_on {other}")
-    assert {entity.name for entity in world.graph.entities()} == {"checkout", one, other}
+def test_technical_names_are_one_only_when_they_are_exactly_the_same(world: World) -> None:
+    pairs = [("Order", "order"), ("tax.py", "taxes.py"), ("v1.2", "v1.20")]
+    world.say("\n".join(f"checkout depends_on {name}" for pair in pairs for name in pair))
+    assert {entity.name for entity in world.graph.entities()} == {
+        "checkout",
+        *(name for pair in pairs for name in pair),
+    }
 
 
 def test_marks_around_a_technical_name_make_it_no_other(world: World) -> None:
@@ -59,10 +66,9 @@ def test_people_and_places_are_one_whatever_their_case_but_not_whatever_their_ty
 
 
 def test_who_says_i_is_the_speaker_or_else_the_role(world: World) -> None:
-    text = "I use vim"
-    found = Extraction(
-        (), (Assertion(Mention("I", "person", "contextual", 0, 1), "uses", _vim(text), 0, len(text), 0.9),)
-    )
+    text, vim = "I use vim", Mention("vim", "tool", "technical", 6, 9)
+    said = Assertion(Mention("I", "person", "contextual", 0, 1), "uses", vim, 0, len(text), 0.9)
+    found = Extraction((), (said,))
     world.say(text, speaker="Ada", extraction=found)
     world.say(text, extraction=found)
     assert world.known() == ["Ada uses vim", "user uses vim"]
@@ -171,7 +177,7 @@ def test_what_is_not_in_the_text_is_dropped_and_counted(world: World) -> None:
         Mention("a", "module", "technical", 0, 10**9),
         Mention("", "module", "technical", 0, 1),
         Mention("a", "No Type", "technical", 0, 1),
-        Mention("a", "module", "magical", 0, 1),  # type: ignore[arg-type]
+        Mention("a", "module", "magical", 0, 1),
     ]
     wrong = [Assertion(a, "calls", one, 0, 9, 0.9) for one in bad]
     wrong += [Assertion(a, "calls", b, 3, 99, 0.9), Assertion(a, "CALLS b", b, 0, 9, 0.9)]
@@ -207,41 +213,242 @@ def test_nothing_of_another_scope_is_seen(world: World) -> None:
             ask(relation.id)
 
 
-@pytest.mark.parametrize("name", ["", "  ", None, 7])
-def test_what_is_no_name_is_refused(world: World, name: object) -> None:
-    with pytest.raises(InvalidInput, match="name or id"):
-        world.graph.entity(name)  # type: ignore[arg-type]
-
-
-async def test_every_method_has_an_async_twin_that_does_the_same(world: World) -> None:
+def test_what_is_no_name_no_relation_and_no_limit_is_refused(world: World) -> None:
     world.say("a calls b")
-    assert await world.graph.arelations() == world.graph.relations()
-    public = [name for name in dir(type(world.graph)) if not name.startswith("_")]
-    methods = [name for name in public if "a" + name in public]
-    assert len(methods) * 2 == len(public)
-
-
-def _vim(text: str) -> Mention:
-    at = text.index("vim")
-    return Mention("vim", "tool", "technical", at, at + 3)
-
-
-@pytest.mark.parametrize("given", [None, 1, [], b"x"])
-def test_what_is_no_relation_has_no_words(world: World, given: object) -> None:
-    with pytest.raises(InvalidInput, match="relation is given"):
-        world.graph.sentence(given)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("limit", ["a", -1, 1.5, True])
-@pytest.mark.parametrize("ask", ["entities", "relations", "proposals", "search", "named", "neighbours", "impact"])
-def test_a_limit_that_is_no_number_is_refused(world: World, ask: str, limit: object) -> None:
-    world.say("a calls b")
-    given = [] if ask in ("entities", "relations", "proposals") else ["a"]
-    with pytest.raises(InvalidInput, match="limit must be a whole number"):
-        getattr(world.graph, ask)(*given, limit=limit)
-
-
-def test_a_limit_beyond_all_numbers_is_none(world: World) -> None:
-    world.say("a calls b")
+    for name in ("", "  ", None, 7):
+        with pytest.raises(InvalidInput, match="name or id"):
+            world.graph.entity(name)
+    for given in (None, 1, [], b"x"):
+        with pytest.raises(InvalidInput, match="relation is given"):
+            world.graph.sentence(given)
+    for ask in ("entities", "relations", "proposals", "search", "named", "neighbours", "impact"):
+        about = [] if ask in ("entities", "relations", "proposals") else ["a"]
+        for limit in ("a", -1, 1.5, True):
+            with pytest.raises(InvalidInput, match="limit must be a whole number"):
+                getattr(world.graph, ask)(*about, limit=limit)
     assert len(world.graph.relations(limit=10**30)) == 1
     assert len(world.graph.entities(limit=10**30)) == 2
+
+
+# time
+
+STAYS = [("Rome", 0, 2), ("Oslo", 2, 3), ("Rome", 3, None)]
+
+
+def day(number: float) -> datetime:
+    return NOON + timedelta(days=number)
+
+
+def say(world: World, number: float, text: str) -> None:
+    """Say something on a day, and learn it on that day."""
+    world.clock.set(day(number))
+    world.say(text)
+
+
+def test_a_functional_predicate_closes_what_it_contradicts_and_keeps_it(world: World) -> None:
+    say(world, 0, "Ada lives_in Rome")
+    say(world, 5, "Ada lives_in Oslo")
+    assert world.known() == ["Ada lives in Oslo"]
+    assert world.held("Ada") == [("Ada lives in Rome", 0, 5), ("Ada lives in Oslo", 5, None)]
+    assert world.known(valid_at=day(3)) == ["Ada lives in Rome"]
+    assert world.known(valid_at=day(-1)) == []
+
+
+def test_what_was_believed_at_a_time_can_be_asked_for(world: World) -> None:
+    say(world, 0, "Ada lives_in Rome")
+    world.clock.set(day(10))
+    world.say("Ada lives_in Oslo", valid_from=day(5))
+    assert world.known(valid_at=day(7), believed_at=day(9)) == ["Ada lives in Rome"]
+    assert world.known(valid_at=day(7)) == ["Ada lives in Oslo"]
+    assert world.known(valid_at=day(3)) == ["Ada lives in Rome"]
+    assert world.known(valid_at=day(3), believed_at=day(-1)) == []
+    [version] = [one for one in world.graph.timeline("Ada") if one.superseded_at]
+    assert (version.valid_until, version.recorded_at, version.superseded_at) == (None, NOON, day(10))
+
+
+def test_other_predicates_hold_beside_each_other(world: World) -> None:
+    say(world, 0, "a calls b")
+    say(world, 1, "a calls c")
+    assert world.known() == ["a calls b", "a calls c"]
+
+
+def test_of_is_only_what_excludes_each_other_contradicts(world: World) -> None:
+    for before, after, left in (
+        ("bridge is up", "bridge is down", ["bridge is down"]),
+        ("gate is up", "gate is steel", ["gate is steel", "gate is up"]),
+        ("door has_status open", "door has_status closing", ["door is closing"]),
+        ("app has_version 1.2", "app has_version 1.3", ["app has version 1.3"]),
+    ):
+        world.say(before)
+        world.clock.advance(days=1)
+        world.say(after)
+        assert world.known(about=before.split()[0]) == left
+
+
+def test_a_denial_ends_what_it_denies_and_is_ended_by_the_contrary(world: World) -> None:
+    say(world, 0, "a calls b")
+    say(world, 1, "not a calls b")
+    assert world.known() == ["a does not call b"]
+    say(world, 2, "a calls b")
+    assert world.held("a") == [("a calls b", 0, 1), ("a does not call b", 1, 2), ("a calls b", 2, None)]
+
+
+def test_what_comes_back_is_a_relation_of_its_own_with_its_own_evidence(world: World) -> None:
+    for number, city in enumerate(["Rome", "Oslo", "Rome"]):
+        say(world, number, f"Ada lives_in {city}")
+    assert [held for _, *held in world.held("Ada")] == [[0, 1], [1, 2], [2, None]]
+    first, _, last = [one for one in world.graph.timeline("Ada") if one.superseded_at is None]
+    assert (world.names(first.episodes), world.names(last.episodes)) == (("e1",), ("e3",))
+
+
+def test_relations_hold_at_the_same_times_whatever_the_order_in_which_texts_are_read(world: World) -> None:
+    for order in permutations(range(4)):
+        name = "N" + "".join(map(str, order))
+        said = [f"{name} lives_in {place}" for place in ("Rome", "Rome", "Oslo", "Rome")]
+        start = (world.clock() - NOON).days - 9
+        for number in order:
+            world.say(said[number], at=day(start + number))
+            world.clock.advance(hours=1)
+        held = [(f"{name} lives in {place}", start + a, b and start + b) for place, a, b in STAYS]
+        assert world.held(name) == held, order
+
+
+def test_a_text_may_say_until_when_something_is_true(world: World) -> None:
+    world.say("a uses b", valid_from=day(-9), valid_until=day(-2))
+    assert world.known() == []
+    assert world.held("a") == [("a uses b", -9, -2)]
+
+
+def test_an_end_that_is_said_later_ends_what_holds(world: World) -> None:
+    say(world, 0, "a uses b")
+    world.clock.set(day(3))
+    world.say("a uses b", at=day(1), valid_until=day(2))
+    assert world.held("a") == [("a uses b", 0, 2)]
+    assert world.known(believed_at=day(2.5), valid_at=day(2.5)) == ["a uses b"]
+
+
+def test_two_values_in_one_moment_leave_the_last_word(world: World) -> None:
+    world.say("Ada lives_in Rome\nAda lives_in Oslo")
+    assert world.known() == ["Ada lives in Oslo"]
+
+
+def test_a_clock_that_went_back_loses_nothing(world: World) -> None:
+    say(world, 5, "Ada lives_in Rome")
+    world.clock.set(day(1))
+    world.say("Ada lives_in Oslo", at=day(6))
+    world.clock.set(day(7))
+    assert world.known() == ["Ada lives in Oslo"]
+    assert world.held("Ada") == [("Ada lives in Rome", 5, 6), ("Ada lives in Oslo", 6, None)]
+
+
+def test_places_within_each_other_do_not_contradict(world: World) -> None:
+    said = "Ada lives_in Rome"
+    world.say(said)
+    text = "Ada lives_in Rome-Italy"
+    world.say(text)
+    assert world.known() == ["Ada lives in Rome", "Ada lives in Rome-Italy"]
+
+
+def test_a_status_that_changes_again_and_again_keeps_every_time(world: World) -> None:
+    for number in range(40):
+        world.clock.advance(hours=1)
+        world.say(f"build has_status {('red', 'green')[number % 2]}")
+    assert world.known() == ["build is green"]
+    assert len([one for one in world.graph.timeline("build") if one.superseded_at is None]) == 40
+
+
+# walks
+
+
+def names(found: list[Neighbour]) -> list[tuple[str, int]]:
+    return [(one.entity.name, one.distance) for one in found]
+
+
+def test_neighbours_come_the_nearest_first_then_the_surest_with_their_paths(world: World) -> None:
+    world.say("a calls b", confidence=0.5)
+    world.say("c depends_on a\nb calls d", confidence=0.9)
+    assert names(world.graph.neighbours("a")) == [("c", 1), ("b", 1)]
+    found = world.graph.neighbours("a", 2)
+    assert names(found) == [("c", 1), ("b", 1), ("d", 2)]
+    assert [world.graph.sentence(one) for one in found[2].path] == ["a calls b", "b calls d"]
+    assert names(world.graph.neighbours("a", 2, limit=2)) == [("c", 1), ("b", 1)]
+    assert world.graph.neighbours("a", 0) == []
+
+
+def test_neighbours_over_one_predicate_only(world: World) -> None:
+    world.say("a calls b\na imports c\nb calls d\nc calls e")
+    assert names(world.graph.neighbours("a", 3, "calls")) == [("b", 1), ("d", 2)]
+
+
+def test_neighbours_as_of_a_time(world: World) -> None:
+    world.say("Ada lives_in Rome")
+    world.clock.advance(days=5)
+    world.say("Ada lives_in Oslo")
+    assert names(world.graph.neighbours("Ada")) == [("Oslo", 1)]
+    assert names(world.graph.neighbours("Ada", valid_at=NOON)) == [("Rome", 1)]
+    early = NOON + timedelta(days=1)
+    [found] = world.graph.neighbours("Ada", believed_at=early, valid_at=NOON + timedelta(days=9))
+    assert found.entity.name == "Rome"
+    assert found.path[0].superseded_at == NOON + timedelta(days=5)
+
+
+def test_what_is_denied_leads_nowhere(world: World) -> None:
+    world.say("not a calls b\na calls c")
+    assert names(world.graph.neighbours("a")) == [("c", 1)]
+    assert world.graph.path("a", "b") is None
+    assert world.graph.impact("b") == []
+
+
+def test_impact_is_all_that_depends_on_something_with_the_way_it_does(world: World) -> None:
+    world.say(
+        "checkout uses billing\nbilling imports InventoryItem\nreport calls InventoryItem\nInventoryItem uses uuid"
+    )
+    world.say("readme contains InventoryItem")
+    found = world.graph.impact("InventoryItem")
+    assert names(found) == [("billing", 1), ("report", 1), ("checkout", 2)]
+    assert [world.graph.sentence(one) for one in found[2].path] == [
+        "billing imports InventoryItem",
+        "checkout uses billing",
+    ]
+    assert names(world.graph.impact("InventoryItem", depth=1)) == [("billing", 1), ("report", 1)]
+    assert names(world.graph.impact("InventoryItem", predicates=["contains"])) == [("readme", 1)]
+    assert len(world.graph.impact("InventoryItem", limit=1)) == 1
+
+
+def test_cycles_and_loops_end(world: World) -> None:
+    world.say("a depends_on b\nb depends_on c\nc depends_on a\na calls a")
+    assert names(world.graph.impact("a")) == [("c", 1), ("b", 2)]
+    assert set(names(world.graph.neighbours("a", 10))) == {("b", 1), ("c", 1)}
+    assert world.graph.path("a", "a") == []
+
+
+def test_a_path_is_a_shortest_one_whichever_way_its_relations_point(world: World) -> None:
+    world.say("a calls b\nc calls b\nc calls d\na calls e\ne calls f\nf calls g\ng calls d")
+    found = world.graph.path("a", "d")
+    assert found is not None
+    assert [world.graph.sentence(one) for one in found] == ["a calls b", "c calls b", "c calls d"]
+    assert world.graph.path("a", "d", depth=2) is None
+    world.say("x calls y")
+    assert world.graph.path("a", "x") is None
+
+
+def test_of_a_busy_entity_the_surest_relations_are_followed(tmp_path: Path) -> None:
+    world = World(tmp_path, each=3)
+    for number in range(9):
+        world.say(f"hub calls n{number}", confidence=(number + 1) / 10)
+    assert names(world.graph.neighbours("hub")) == [("n8", 1), ("n7", 1), ("n6", 1)]
+    assert len(world.graph.impact("n0")) == 1
+    world.memory.close()
+
+
+def test_walks_refuse_what_is_no_depth_and_names_that_are_not_known(world: World) -> None:
+    world.say("a calls b")
+    for depth in (-1, 11, 1.5, True):
+        with pytest.raises(InvalidInput, match="depth"):
+            world.graph.neighbours("a", depth)
+    with pytest.raises(InvalidInput, match="collection"):
+        world.graph.impact("a", predicates="calls")
+    with pytest.raises(InvalidInput, match="valid_at"):
+        world.graph.neighbours("a", valid_at=NOON.replace(tzinfo=None))
+    with pytest.raises(NotFound, match=r"graph\.search"):
+        world.graph.path("a", "z")

@@ -18,15 +18,8 @@ from tidal_plugins.testing import NOON
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = [
-    'o\'clock "twelve"',
-    "`DETACH`",
-    "x'}) MATCH (n) DETACH DELETE n //",
-    "$rows",
-    "back\\slash\\",
-    "\u202eright to left\u202c",
-    "東京 🙂 e\u0301 \u200d",
-    "{key: 1}",
-    "n" * 200,
+    *('o\'clock "twelve"', "`DETACH`", "x'}) MATCH (n) DETACH DELETE n //", "$rows", "back\\slash\\", "{key: 1}"),
+    *("\u202eright to left\u202c", "東京 🙂 e\u0301 \u200d", "n" * 200),
 ]
 
 
@@ -84,14 +77,6 @@ def test_what_is_forgotten_here_is_erased_there(world: World, sink: Any) -> None
     assert names(sink) == ["billing", "checkout"]
     [row] = sink.ask("MATCH (:Entity)-[r:RELATES]->(:Entity) RETURN r.episodes AS episodes")
     assert row["episodes"] == [f"[ep:{world.turns['e3'].id}]"]
-    world.forget("e3")
-    world.graph.mirror(sink)
-    assert sink.ask("MATCH (n) RETURN count(n) AS count") == [{"count": 0}]
-
-
-def test_an_erased_scope_is_erased_there(world: World, sink: Any) -> None:
-    world.say("Ada lives_in Rome")
-    world.graph.mirror(sink)
     world.memory.erase_scope()
     assert world.graph.mirror(sink).removed == 4
     assert sink.ask("MATCH (n) RETURN count(n) AS count") == [{"count": 0}]
@@ -142,21 +127,21 @@ def test_what_changes_with_time_is_written_again(world: World, sink: Any) -> Non
     assert facts(sink) == ["Ada lives in Rome (ended)", "Ada works at Mill"]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_is_data(world: World, sink: Any, name: str) -> None:
-    text = f"{name} is here"
-    thing = Mention(name, "module", "technical", 0, len(name))
-    place = Mention("here", "concept", "contextual", len(text) - 4, len(text))
-    said = Assertion(thing, "located_in", place, 0, len(text), 0.9)
-    world.say(text, extraction=Extraction((thing, place), (said,)))
-    world.graph.mirror(sink)
-    [known] = world.graph.entities(type="module")
-    assert names(sink) == sorted([known.name, "here"])
-    rows = sink.ask("MATCH (n:Entity) WHERE n.name = $name RETURN n.id AS id", name=known.name)
-    assert rows == [{"id": known.id}]
-    world.forget("e1")
-    world.graph.mirror(sink)
-    assert names(sink) == []
+def test_a_name_is_data(world: World, sink: Any) -> None:
+    for number, name in enumerate(HOSTILE):
+        text = f"{name} is here"
+        thing = Mention(name, "module", "technical", 0, len(name))
+        place = Mention("here", "concept", "contextual", len(text) - 4, len(text))
+        said = Assertion(thing, "located_in", place, 0, len(text), 0.9)
+        world.say(text, id=str(number), extraction=Extraction((thing, place), (said,)))
+        world.graph.mirror(sink)
+        [known] = world.graph.entities(type="module")
+        assert names(sink) == sorted([known.name, "here"])
+        rows = sink.ask("MATCH (n:Entity) WHERE n.name = $name RETURN n.id AS id", name=known.name)
+        assert rows == [{"id": known.id}]
+        world.forget(str(number))
+        world.graph.mirror(sink)
+        assert names(sink) == []
 
 
 @pytest.mark.slow
@@ -274,11 +259,6 @@ def test_an_engine_that_was_emptied_gets_everything_again(world: World, sink: An
     change(sink, "MATCH (n) DETACH DELETE n")
     assert world.graph.mirror(sink).unchanged == 0
     assert facts(sink) == ["Ada lives in Rome"]
-
-
-def test_everything_is_written_again_when_asked(world: World, sink: Any) -> None:
-    world.say("Ada lives_in Rome")
-    world.graph.mirror(sink)
     change(sink, "MATCH (n:Entity {name: 'Rome'}) SET n.name = 'Roma'")  # as when a backup is restored
     assert world.graph.mirror(sink).unchanged == 4
     world.graph.mirror(sink, full=True)
@@ -325,25 +305,15 @@ class Kept:
         return SinkIds(**{kind: frozenset(ids) for kind, ids in self.kept.items()})
 
 
-async def test_the_twin_mirrors_too(world: World, tmp_path: Path) -> None:
-    world.say("Ada lives_in Rome")
-    with embedded(tmp_path / "graph.lbug") as sink:
-        assert (await world.graph.amirror(sink)).relations == 1
-        assert facts(sink) == ["Ada lives in Rome"]
-
-
-@pytest.mark.parametrize("sink", [None, "neo4j://localhost", Kept, object()])
-def test_what_is_no_sink_is_refused(world: World, sink: Any) -> None:
-    with pytest.raises(InvalidInput, match="sink"):
-        world.graph.mirror(sink)
-
-
-@pytest.mark.parametrize("uri", ["", "graph", "http://localhost", "kuzu:file", 7])
-def test_an_address_of_no_engine_is_refused(uri: Any) -> None:
+def test_what_is_no_sink_and_no_address_of_one_is_refused(world: World) -> None:
     from tidal_graphs import open_sink
 
-    with pytest.raises(InvalidInput, match="neo4j://host:7687"):
-        open_sink(uri)
+    for sink in (None, "neo4j://localhost", Kept, object()):
+        with pytest.raises(InvalidInput, match="sink"):
+            world.graph.mirror(sink)
+    for uri in ("", "graph", "http://localhost", "kuzu:file", 7):
+        with pytest.raises(InvalidInput, match="neo4j://host:7687"):
+            open_sink(uri)
 
 
 def test_an_address_holds_no_password() -> None:

@@ -191,10 +191,6 @@ def test_a_forgotten_text_does_not_come_back(memory: TidalMemory) -> None:
         memory.entries.correct(said(memory).id, "Nora lives in Faro with her two dogs.")
 
 
-async def test_the_async_twin_corrects(memory: TidalMemory) -> None:
-    assert (await memory.entries.acorrect(said(memory).id, LISBON)).text == LISBON
-
-
 def test_forgetting_everywhere_finds_the_earlier_words_elsewhere(memory: TidalMemory) -> None:
     old = said(memory)
     memory.entries.correct(old.id, LISBON)

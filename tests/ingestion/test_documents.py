@@ -16,7 +16,7 @@ def notes(*texts: str) -> Iterator[Note]:
 
 
 def texts(memory: TidalMemory, **filter: object) -> list[str]:
-    return [entry.text for entry in memory.entries.list(**filter)]  # type: ignore[arg-type]
+    return [entry.text for entry in memory.entries.list(**filter)]
 
 
 def test_a_document_stands_under_its_source(memory: TidalMemory) -> None:
@@ -102,7 +102,7 @@ def test_a_document_has_no_digest_until_it_is_whole(memory: TidalMemory) -> None
 def test_what_cannot_be_a_document_is_refused(memory: TidalMemory) -> None:
     for source, parts in (("", ()), ("a.md", "a text"), ("a.md", 7)):
         with pytest.raises(InvalidInput):
-            memory.documents.put(source, parts)  # type: ignore[arg-type]
+            memory.documents.put(source, parts)
 
 
 def test_entries_are_listed_in_order_of_time_a_page_at_a_time(memory: TidalMemory) -> None:
@@ -115,4 +115,4 @@ def test_entries_are_listed_in_order_of_time_a_page_at_a_time(memory: TidalMemor
     with pytest.raises(InvalidInput):
         memory.entries.list(limit=0)
     with pytest.raises(TypeError):
-        memory.entries.list(colour="red")  # type: ignore[call-arg]
+        memory.entries.list(colour="red")

@@ -77,9 +77,9 @@ def test_use_lifts_the_expiry_and_mere_surfacing_does_not(gated: TidalMemory, cl
     turn = gated.record(FILLER)
     id_ = turn.entries[0]
     gated.record("hm?", "No idea.", surfaced=[id_])
-    assert gated.get(id_).tier.expires_at == EXPIRY  # type: ignore[union-attr]
+    assert gated.get(id_).tier.expires_at == EXPIRY
     gated.record("hm?", f"See [{gated.get(id_).citation}].", surfaced=[id_])
-    assert gated.get(id_).tier.expires_at is None  # type: ignore[union-attr]
+    assert gated.get(id_).tier.expires_at is None
     clock.set(EXPIRY)
     assert id_ in gated.recall(FILLER).ids
 

@@ -1,29 +1,32 @@
-"""Recording: episodes, entries and moods in detail."""
+"""Recording: episodes, entries and moods in detail; imports, ids, binary data, and what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
-from tidal_plugins import Affect, Exchange, HashingEmbedder, Imported, Message, Settings, TidalMemory, ToolCall
+from tidal_plugins import (
+    Affect,
+    Exchange,
+    HashingEmbedder,
+    Imported,
+    InvalidText,
+    Message,
+    NotFound,
+    Settings,
+    TidalMemory,
+    ToolCall,
+)
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
-
-
-def test_an_episode_is_stored_verbatim(memory: TidalMemory) -> None:
-    call = ToolCall("t", {"a": [1, {"b": None}]}, "c", "result", True)
-    messages = (
-        Message("user", "question", "m1", "Ann", at=NOON),
-        Message("assistant", "", "m2", None, (call, ToolCall("u"))),
-        Message("tool", "", "m3", tool_call_id="c", error=True),
-    )
-    kept = memory.record(messages=messages, thread="s", surfaced=["y"], metadata={"a": [1]})
-    assert memory.episodes[kept.id] == kept
-    assert (kept.messages, kept.thread, kept.turn, kept.surfaced) == (messages, "s", 1, ("y",))
-    assert kept.metadata == {"a": [1]}
 
 
 @pytest.mark.parametrize(
@@ -45,34 +48,30 @@ def test_a_summary_tells_question_tools_and_answer(memory: TidalMemory, messages
     assert memory.record(messages=messages).summary == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "word " * 500,
-        "x" * 5000,
-        " " + "x" * 5000,
-        "\n\n" + "x" * 400 + " y" * 100,
-        "One. " * 200,
-        "東京。" * 300,
-        " \n ",
-    ],
+LONG = (
+    "word " * 500,
+    "x" * 5000,
+    " " + "x" * 5000,
+    "\n\n" + "x" * 400 + " y" * 100,
+    "One. " * 200,
+    "東京。" * 300,
+    " \n ",
 )
+
+
 @pytest.mark.parametrize("most", [40, 41, 320])
-def test_a_summary_stays_within_its_length(open_memory: Any, text: str, most: int) -> None:
+def test_a_summary_stays_within_its_length(open_memory: Any, most: int) -> None:
     memory = open_memory(settings=Tuning(ingestion={"summary_chars": most}))
     calls = tuple(ToolCall(f"tool{n}" * 5) for n in range(20))
-    for messages in (
-        [Message("user", text)],
-        [Message("assistant", text)],
-        [Message("user", text), Message("assistant", text)],
-        [Message("user", text), Message("assistant", "", tool_calls=calls), Message("assistant", text)],
-        [Message("user", "Short."), Message("assistant", text, tool_calls=calls)],
-    ):
-        if not any(message.text.strip() for message in messages):
-            continue
-        made = memory.record(messages=messages).summary
-        assert len(made) <= most
-        assert made == made.strip()
+    for text in LONG:
+        user, agent = Message("user", text), Message("assistant", text)
+        calling = Message("assistant", "", tool_calls=calls)
+        short = [Message("user", "Short."), Message("assistant", text, tool_calls=calls)]
+        for messages in ([user], [agent], [user, agent], [user, calling, agent], short):
+            if any(message.text.strip() for message in messages):
+                made = memory.record(messages=messages).summary
+                assert len(made) <= most
+                assert made == made.strip()
 
 
 def test_ids_depend_on_every_part_and_nothing_else(memory: TidalMemory) -> None:
@@ -87,10 +86,6 @@ def test_ids_depend_on_every_part_and_nothing_else(memory: TidalMemory) -> None:
     assert len(set(made())) == len(parts)
     assert made() == made()
     assert all(id_.isalnum() for id_ in made())
-
-
-def test_a_thread_called_none_is_not_no_thread(memory: TidalMemory) -> None:
-    assert memory.record("x", id="1", thread="None").id != memory.record("x", id="1").id
 
 
 def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
@@ -120,25 +115,21 @@ def test_a_turn_from_the_future_does_not_stop_the_mood(memory: TidalMemory) -> N
 
 
 def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
-    embedded: list[str] = []
-
-    class Counting(HashingEmbedder):
-        def embed(self, texts: Sequence[str]) -> Any:
-            embedded.extend(texts)
-            return super().embed(texts)
-
-    memory = open_memory(embedder=Counting())
+    embedder = Counted()
+    memory = open_memory(embedder=embedder)
     turn = Exchange((Message("user", "hello there", "m1"),))
     memory.record_many([turn] * 3)
-    assert embedded == ["hello there"] * 2  # the summary's and the message's own
+    assert [text for call in embedder.calls for text in call] == [
+        "hello there"
+    ] * 2  # the summary's and the message's own
     memory.record_many([turn])
     memory.remember("a note")
     memory.remember("a note")
-    assert embedded == ["hello there"] * 2 + ["a note"]
+    assert [text for call in embedder.calls for text in call] == ["hello there"] * 2 + ["a note"]
 
 
 def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None:
-    parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]  # type: ignore[arg-type]
+    parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]
     assert memory.record_many(parts) == Imported(exchanges=2, new=1)
     [first] = memory.episodes.list()
     assert [m.text for m in first.messages] == ["part 0", "part 1"]
@@ -183,3 +174,217 @@ def test_half_lives_beyond_any_calendar_are_as_good_as_for_ever(open_memory: Any
     [id_] = memory.record("My cat is Mia").entries
     assert memory.get(id_).tier.cold_at.year == 9999
     assert memory.recall("cat")[0].id == id_
+
+
+# imports: streamed, in batches that stay
+
+BATCH = 50
+
+
+def exchanges(count: int) -> Iterator[Exchange]:
+    for number in range(count):
+        said = (Message("user", f"Is buoy {number} lit?"), Message("assistant", f"Buoy {number} is lit."))
+        yield Exchange(said, f"watch {number // 100}", str(number))
+
+
+class Counted(HashingEmbedder):
+    """Keeps the texts that it embeds."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+        self.calls: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.calls.append(list(texts))
+        return super().embed(texts)
+
+
+@pytest.fixture
+def embedder() -> Counted:
+    return Counted()
+
+
+@pytest.fixture
+def batched(open_memory: Any, embedder: Counted) -> TidalMemory:
+    opened: TidalMemory = open_memory(
+        settings=Tuning(ingestion={"batch": BATCH}, graph={"background": False}), embedder=embedder
+    )
+    return opened
+
+
+def test_a_generator_is_read_one_batch_ahead_of_what_is_stored(batched: TidalMemory) -> None:
+    read, stored = 0, 0
+    ahead: list[int] = []
+
+    def given() -> Iterator[Exchange]:
+        nonlocal read
+        for exchange in exchanges(1_000):
+            read += 1
+            ahead.append(read - stored)
+            yield exchange
+
+    def note(done: int, of: int | None) -> None:
+        nonlocal stored
+        assert of is None
+        stored = done
+
+    assert batched.record_many(given(), progress=note) == Imported(exchanges=1_000, new=1_000)
+    assert max(ahead) == BATCH + 1
+    turns = [episode.turn for episode in batched.episodes.list(thread="watch 3")]
+    assert (len(batched.episodes.list()), turns) == (1_000, list(range(1, 101)))
+
+
+def test_what_was_stored_before_a_generator_failed_stays_and_is_only_read_again(
+    batched: TidalMemory, embedder: Counted
+) -> None:
+    def failing() -> Iterator[Exchange]:
+        yield from exchanges(120)
+        raise OSError("the export is cut off")
+
+    with pytest.raises(OSError, match="cut off"):
+        batched.record_many(failing())
+    assert len(batched.episodes.list()) == 2 * BATCH
+    before = len(embedder.calls)
+    assert batched.record_many(exchanges(100)) == Imported(exchanges=100)
+    assert len(embedder.calls) == before
+    assert batched.record_many(exchanges(120)) == Imported(exchanges=120, new=20)
+
+
+def test_batches_before_an_exchange_that_is_refused_stay(batched: TidalMemory) -> None:
+    refused = Exchange((Message("user", ["no text"]),), "s", "x")
+    with pytest.raises(InvalidText):
+        batched.record_many([*exchanges(BATCH + 5), refused])
+    assert len(batched.episodes.list()) == BATCH
+
+
+def test_a_turn_that_goes_on_later_in_an_import_is_counted_as_grown(batched: TidalMemory) -> None:
+    parts: Iterable[Exchange] = [
+        Exchange((Message("user", "Light the lamp.", "a"),), "s", "t"),
+        *exchanges(BATCH),
+        Exchange((Message("assistant", "The lamp is lit.", "b"),), "s", "t"),
+    ]
+    assert batched.record_many(parts) == Imported(exchanges=BATCH + 2, new=BATCH + 1, grown=1)
+    [episode] = batched.episodes.list(thread="s")
+    assert [message.text for message in episode.messages] == ["Light the lamp.", "The lamp is lit."]
+
+
+# binary data inside long texts: it is kept, and not embedded
+
+IMAGE = base64.b64encode(bytes(range(256)) * 500).decode()
+CAPTION = "The wooden boat needs new caulking before spring."
+
+
+def test_an_image_inside_a_document_is_kept_and_not_embedded(tmp_path: Any) -> None:
+    embedder = Counted()
+    with TidalMemory(tmp_path / "agent.db", embedder=embedder) as memory:
+        text = f"{CAPTION}\n\n{IMAGE}\n\nThe ferry to the island leaves at noon."
+        entry = memory.remember(text, source="boat.md")
+        assert memory.get(entry.id).text == text
+        assert not any(IMAGE[at : at + 50] in text for call in embedder.calls for text in call for at in (100, -100))
+        assert CAPTION in memory.recall("When does the boat need caulking?").hits[0].passage
+        assert "ferry" in memory.recall("When does the ferry leave?").hits[0].passage
+
+
+def test_a_document_that_is_nothing_else_can_be_remembered(tmp_path: Any) -> None:
+    embedder = Counted()
+    with TidalMemory(tmp_path / "agent.db", embedder=embedder) as memory:
+        entry = memory.remember(IMAGE, source="boat.png")
+        assert memory.get(entry.id).text == IMAGE
+        assert sum(map(len, embedder.calls)) < 5
+
+
+# ids
+
+TURN: dict[str, Any] = {"user": "I play jazz piano", "agent": "Nice.", "thread": "monday", "id": "1"}
+
+
+@pytest.fixture
+def peer(open_memory: Any) -> TidalMemory:
+    opened: TidalMemory = open_memory("peer.db")
+    return opened
+
+
+def ids(memory: TidalMemory) -> list[str]:
+    turn = memory.record(**TURN)
+    return [turn.id, *turn.entries, memory.remember("A scale has eight notes.").id]
+
+
+def test_two_stores_never_share_an_id(memory: TidalMemory, peer: TidalMemory) -> None:
+    assert not set(ids(memory)) & set(ids(peer))
+
+
+def test_ids_of_one_store_begin_alike_and_stay(memory: TidalMemory, open_memory: Any) -> None:
+    known = ids(memory)
+    assert len({id_[:2] for id_ in known}) == 1
+    assert {len(id_) for id_ in known} == {13}
+    memory.close()
+    again = open_memory()
+    assert ids(again) == known
+    assert again.episodes.id_of("1", thread="monday") == known[0]
+
+
+def test_entries_of_facts_and_of_the_graph_differ_too(memory: TidalMemory, peer: TidalMemory) -> None:
+    found = []
+    for one in (memory, peer):
+        one.facts["favourite colour"] = "green"
+        one.record("The billing service depends on PostgreSQL.")
+        one.graph.index_pending()
+        found.append({hit.id for hit in one.recall("favourite colour, billing service, PostgreSQL", kinds={"fact"})})
+    assert len(found[0]) > 1
+    assert not found[0] & found[1]
+
+
+def test_an_id_of_another_store_is_named_as_such(memory: TidalMemory, open_memory: Any) -> None:
+    peers = [open_memory(f"peer {number}.db") for number in range(4)]  # one in 1,024 has the same mark by chance
+    peer = next(peer for peer in peers if ids(peer)[0][:2] != ids(memory)[0][:2])
+    for id_ in ids(peer):
+        with pytest.raises(NotFound, match="another store"):
+            memory.get(f"[ep:{id_}]")
+    with pytest.raises(NotFound) as caught:
+        memory.get("nothing")
+    assert "another store" not in str(caught.value)
+
+
+# the statements of SQL that recording takes: few, and as many in a large store as in a small one
+
+MOST = 43
+"""Statements of one turn of two texts, each row of a table counted as one."""
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Note the statements of this thread on every connection that is opened inside."""
+    seen, own = list[str](), threading.get_ident()
+
+    def note(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+        if threading.get_ident() == own:
+            seen.append(sql)
+        return True
+
+    def trace(connection: apsw.Connection) -> None:
+        connection.exec_trace = note
+
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, trace])
+    yield seen
+
+
+def test_a_turn_takes_few_statements_however_large_the_store_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = dict[int, int]()
+    settings = Settings(graph={"background": False})
+    with (
+        counted(monkeypatch) as seen,
+        TidalMemory(tmp_path / "memory.db", embedder=HashingEmbedder(), settings=settings) as memory,
+    ):
+        for size in (1, 300):
+            said = (Message("user", f"Anna moved house {size}."), Message("assistant", f"Noted as {size}."))
+            memory.record_many([Exchange(said, "home", f"{size}-{turn}") for turn in range(size)])
+            counts = []
+            for again in range(3):  # now and then a write also begins the log anew, or notes that work waits
+                seen.clear()
+                memory.record(f"Where do ferries {size} leave?", f"From pier {again} of {size}.", thread=f"t{again}")
+                counts.append(len(seen))
+            taken[size] = min(counts)
+    assert max(taken.values()) <= MOST
+    assert taken[300] <= taken[1]

@@ -1,22 +1,30 @@
-"""What strengthens a memory: hand-computed weights after each kind of use, and what does not count as one."""
+"""What a turn does to the memories that it used or was shown: weights by hand after each kind of use, and links."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
 from datetime import timedelta
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
-from tidal_plugins import Message, TidalMemory, Tier
+from tests.inside import dying
+from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory, Tier
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
 DAY = timedelta(days=1)
 WARM, ACCESSED = 72.0, 168.0
+JAZZ, BRIDGE = "I play jazz piano", "The bridge is green"
 ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
 
 
-def told(memory: TidalMemory, text: str = "I play jazz piano") -> str:
+def told(memory: TidalMemory, text: str = JAZZ) -> str:
     return memory.record(text).entries[0]
 
 
@@ -26,9 +34,27 @@ def tier(memory: TidalMemory, id_: str) -> Tier:
     return found
 
 
+def weights(memory: TidalMemory, *ids: str) -> list[float]:
+    return [pytest.approx(tier(memory, id_).weight) for id_ in ids]
+
+
 def used(memory: TidalMemory, id_: str) -> bool:
     """Whether an entry was ever used: use lengthens its half-life for good."""
     return tier(memory, id_).half_life == ACCESSED
+
+
+def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
+    memory.associations.link_pending()
+    said = [id_ for episode in memory.episodes.list() for id_ in episode.entries]
+    found = [item for id_ in said for item in memory.associations.links(id_, limit=1000)]
+    return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
+
+
+def pairs(*ids: str) -> set[frozenset[str]]:
+    return {frozenset(pair) for pair in combinations(ids, 2)}
+
+
+# weights
 
 
 def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -39,38 +65,38 @@ def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) 
     assert after.weight == pytest.approx(1.5)  # 2^(−72/72) + 1
     assert (after.half_life, after.anchored_at) == (ACCESSED, clock())
     assert after.cold_at
-    assert after.cold_at - clock() == pytest.approx(
-        timedelta(hours=1214.436), abs=timedelta(minutes=1)
-    )  # 168·log2(150)
+    cold = timedelta(hours=1214.436)  # 168·log2(150)
+    assert after.cold_at - clock() == pytest.approx(cold, abs=timedelta(minutes=1))
 
 
-@pytest.mark.parametrize("citation", ["[{}]", "{}", "{}."])
-def test_what_an_answer_cites_is_used(memory: TidalMemory, citation: str) -> None:
-    id_ = told(memory)
-    entry = memory.get(id_)
-    memory.record("?", f"Indeed {citation.format(entry.citation)}", surfaced=[entry.citation.removeprefix("ep:")])
-    assert tier(memory, id_).weight == 2
-    assert used(memory, id_)
+def test_what_an_answer_cites_is_used(memory: TidalMemory) -> None:
+    for text, form in ((JAZZ, "[{}]"), (BRIDGE, "{}"), ("The kiln is hot", "{}.")):
+        entry = memory.get(told(memory, text))
+        citation = form.format(entry.citation)
+        memory.record("?", f"Indeed {citation}", surfaced=[entry.citation.removeprefix("ep:")])
+        assert (tier(memory, entry.id).weight, used(memory, entry.id)) == (2, True), citation
 
 
-def test_what_only_surfaced_counts_half_and_keeps_its_half_life(memory: TidalMemory, clock: FrozenClock) -> None:
-    id_ = told(memory)
-    clock.advance(hours=72)
-    memory.record(ASKED, "No idea, sorry.", surfaced=[id_])
-    assert tier(memory, id_).weight == pytest.approx(1.0)  # 0.5 + 0.5
-    assert tier(memory, id_).half_life == WARM
-
-
-def test_the_rest_of_a_turn_that_was_shown_counts_a_quarter_once(memory: TidalMemory, clock: FrozenClock) -> None:
-    shown, beside = memory.record("I play jazz piano", "Since when, if I may ask?").entries
+def test_what_only_surfaced_counts_half_and_what_is_beside_it_a_quarter_once(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
+    shown, beside = memory.record(JAZZ, "Since when, if I may ask?").entries
     other = told(memory, "The harbour is closed.")
     clock.advance(hours=72)
     for _ in range(2):
         memory.record(ASKED, "No idea, sorry.", id="again", surfaced=[shown])
-    assert tier(memory, shown).weight == pytest.approx(1.0)
-    assert tier(memory, beside).weight == pytest.approx(0.75)  # 0.5 + 0.25
-    assert tier(memory, beside).half_life == WARM
+    assert weights(memory, shown, beside) == [1.0, 0.75]  # 0.5 + 0.5 and 0.5 + 0.25
+    assert {tier(memory, id_).half_life for id_ in (shown, beside)} == {WARM}
     assert tier(memory, other).weight == 1  # as it was stored, three days ago
+
+
+def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Tuning(use={"beside": 0}))
+    shown, beside = memory.record(JAZZ, "The lily blooms").entries
+    before = tier(memory, beside)
+    clock.advance(days=30)
+    memory.record("hello there", "general", surfaced=[shown])
+    assert tier(memory, beside) == before
 
 
 def test_weights_are_capped(memory: TidalMemory) -> None:
@@ -80,39 +106,14 @@ def test_weights_are_capped(memory: TidalMemory) -> None:
     assert tier(memory, id_).weight == 10
 
 
-def test_a_turn_recorded_again_strengthens_once(memory: TidalMemory) -> None:
-    id_ = told(memory)
-    for _ in range(3):
-        memory.record(ASKED, ANSWERED, id="t", surfaced=[id_])
-    assert tier(memory, id_).weight == 2
-
-
-def test_a_turn_that_goes_on_may_turn_surfaced_into_used_and_never_counts_twice(memory: TidalMemory) -> None:
-    id_ = told(memory)
-    said = [Message("user", ASKED, id="u")]
-    memory.record(messages=said, surfaced=[id_])
-    assert tier(memory, id_).weight == 1.5
-    said.append(Message("assistant", ANSWERED, id="a"))
-    memory.record(messages=said, surfaced=[id_])
-    assert tier(memory, id_).weight == 2
-    memory.record(messages=[*said, Message("assistant", "jazz piano again", id="b")])
-    assert tier(memory, id_).weight == 2
-
-
-def test_our_own_text_strengthens_nothing(memory: TidalMemory) -> None:
-    id_ = told(memory)
-    whisper = memory.whisper("jazz piano lessons")
-    assert whisper.ids == (id_,)
-    memory.record(f"{whisper}\n\n{ASKED}", f"{whisper}\n\nNo idea.", surfaced=whisper.ids)
-    assert tier(memory, id_).weight == 1.5
-    assert not used(memory, id_)
-
-
-def test_recall_writes_nothing(memory: TidalMemory) -> None:
+def test_our_own_text_and_reading_strengthen_and_link_nothing(memory: TidalMemory) -> None:
     id_ = told(memory)
     memory.recall("jazz piano")
-    memory.whisper("jazz piano lessons")
-    assert tier(memory, id_).weight == 1
+    whisper = memory.whisper("jazz piano lessons")
+    assert whisper.ids == (id_,)
+    assert (tier(memory, id_).weight, edges(memory)) == (1, {})
+    memory.record(f"{whisper}\n\n{ASKED}", f"{whisper}\n\nNo idea.", surfaced=whisper.ids)
+    assert (tier(memory, id_).weight, used(memory, id_)) == (1.5, False)
 
 
 @pytest.mark.parametrize(("days", "cold"), [(30, 0.5), (400, 0.0)])
@@ -134,119 +135,130 @@ def test_a_cold_or_archived_entry_that_is_used_is_warm_again(
     assert memory.recall("jazz piano")[0].id == id_
 
 
+def test_what_does_not_decay_has_no_tier_and_a_clock_that_goes_back_ages_nothing(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
+    note, id_ = memory.remember(JAZZ), told(memory)
+    clock.advance(days=-365)
+    memory.record(ASKED, ANSWERED, surfaced=[note.id, id_])
+    assert memory.get(note.id).tier is None
+    assert (tier(memory, id_).weight, tier(memory, id_).anchored_at) == (2, NOON)
+
+
+# weights and links
+
+
+def test_a_turn_recorded_again_counts_and_links_once(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    for _ in range(3):
+        memory.record(ASKED, ANSWERED, id="t", surfaced=[id_])
+    assert tier(memory, id_).weight == 2
+    assert set(edges(memory).values()) == {1.0}
+
+
+def test_a_turn_that_goes_on_counts_and_links_only_what_is_new(memory: TidalMemory) -> None:
+    first, second = told(memory), told(memory, BRIDGE)
+    said = [Message("user", ASKED, id="u")]
+    memory.record(messages=said, surfaced=[first])
+    assert tier(memory, first).weight == 1.5
+    said.append(Message("assistant", ANSWERED, id="a"))
+    turn = memory.record(messages=said, surfaced=[first, second])
+    assert tier(memory, first).weight == 2, "surfaced turns into used, and never counts twice"
+    assert edges(memory) == dict.fromkeys(pairs(first, second, *turn.entries), 1.0)
+    memory.record(messages=[*said, Message("assistant", "jazz piano again", id="b")])
+    assert tier(memory, first).weight == 2
+    assert set(edges(memory).values()) == {1.0}
+
+
+def test_a_turn_that_goes_on_before_it_is_linked_links_all_of_it_and_stirs_what_is_beside_once(
+    memory: TidalMemory,
+) -> None:
+    said = [Message("user", "alpha one"), Message("assistant", "beta two"), Message("user", "gamma three")]
+    a, b, beside = memory.record(messages=said).entries
+    memory.associations.link_pending()
+    asked, answered = Message("user", "q", id="q"), Message("assistant", "r", id="r")
+    memory.record(messages=[asked], id="turn", surfaced=[a])
+    turn = memory.record(messages=[asked, answered], id="turn", surfaced=[a, b])
+    assert tier(memory, beside).weight == 1.25
+    assert {pair for pair in edges(memory) if not pair <= {a, b, beside}} == pairs(a, b, *turn.entries) - pairs(a, b)
+
+
 def test_an_episode_stands_for_its_entries(memory: TidalMemory) -> None:
-    turn = memory.record("I play jazz piano", "Noted: jazz piano it is.")
-    memory.record(ASKED, f"As you said [{turn.citation}].", surfaced=[turn.id])
-    assert [tier(memory, id_).weight for id_ in turn.entries] == [2, 2]
-
-
-def test_a_citation_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
-    first = told(memory)
-    again = memory.record("I play jazz piano")
-    memory.record("?", f"Indeed [{again.citation}].", surfaced=[again.id])
-    assert used(memory, first)
+    shown = memory.record(JAZZ, "Noted: jazz piano it is.")
+    turn = memory.record(ASKED, f"As you said [{shown.citation}].", surfaced=[shown.citation])
+    assert weights(memory, *shown.entries) == [2, 2]
+    linked = dict.fromkeys(pairs(*shown.entries, *turn.entries), 1.0)
+    assert edges(memory) == {**linked, frozenset(shown.entries): 2.0}
 
 
 def test_unknown_and_foreign_ids_are_passed_over(memory: TidalMemory) -> None:
     other = told(memory.scoped("b"))
-    memory.record(ASKED, ANSWERED, surfaced=["nobody", "[ep:nothing]", other])
+    memory.record(ASKED, surfaced=["nobody", "[ep:nothing]", other])
     assert tier(memory.scoped("b"), other).weight == 1
-
-
-def test_what_does_not_decay_has_no_tier_when_it_is_used(memory: TidalMemory) -> None:
-    note = memory.remember("I play jazz piano")
-    memory.record(ASKED, ANSWERED, surfaced=[note.id])
-    assert memory.get(note.id).tier is None
-
-
-def test_a_clock_that_goes_back_ages_nothing(memory: TidalMemory, clock: FrozenClock) -> None:
-    id_ = told(memory)
-    clock.advance(days=-365)
-    memory.record(ASKED, ANSWERED, surfaced=[id_])
-    assert (tier(memory, id_).weight, tier(memory, id_).anchored_at) == (2, NOON)
+    assert edges(memory) == edges(memory.scoped("b")) == {}
 
 
 # repetition
 
 
-def test_an_exact_repetition_strengthens_the_first_and_is_found_once(memory: TidalMemory, clock: FrozenClock) -> None:
-    first = memory.record("I play jazz piano", thread="a")
+def test_an_exact_repetition_strengthens_the_first_once_and_is_found_once(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
+    first = memory.record(JAZZ, thread="a")
     clock.advance(hours=72)
-    again = memory.record("i  play JAZZ piano", thread="b")
-    assert tier(memory, first.entries[0]).weight == pytest.approx(1.5)
+    for _ in range(3):
+        again = memory.record("i  play JAZZ piano", thread="b", id="again")
+    assert weights(memory, *first.entries) == [1.5]
     assert memory.recall("jazz piano").ids == first.entries
     assert memory.episodes[again.id].query == "i  play JAZZ piano"
     assert memory.get(again.entries[0]).text == "i  play JAZZ piano"
+    memory.record("?", f"Indeed [{again.citation}].", surfaced=[again.id])
+    assert used(memory, first.entries[0]), "a use of the repetition is one of the first"
+    assert tier(memory, again.entries[0]).weight == 1
 
 
-def test_a_repetition_recorded_again_strengthens_once(memory: TidalMemory) -> None:
-    first = told(memory)
-    for _ in range(3):
-        memory.record("I play jazz piano", id="again")
-    assert tier(memory, first).weight == 2
-
-
-def test_repetitions_within_one_bulk_and_one_turn_are_seen(memory: TidalMemory) -> None:
+def test_repetitions_within_one_turn_are_seen_and_link_what_they_repeat(memory: TidalMemory) -> None:
     memory.record(messages=[Message("user", "I play jazz", id="1"), Message("user", "I play jazz", id="2")])
-    assert len(memory.recall("jazz")) == 1
-    assert tier(memory, memory.recall("jazz")[0].id).weight == 2
+    [hit] = memory.recall("jazz")
+    assert tier(memory, hit.id).weight == 2
+    other = told(memory, BRIDGE)
+    again = memory.record("I play jazz", surfaced=[other])
+    assert again.entries != (hit.id,)
+    assert edges(memory)[frozenset((hit.id, other))] == 1.0
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"messages": [Message("assistant", "I play jazz piano", id="x")]},
-        {"messages": [Message("user", "I play jazz piano", id="x", speaker="Bob")]},
-        {"user": "I play jazz piano", "metadata": {"lang": "en"}},
-        {"user": "I play jazz pianos"},
-    ],
-)
-def test_other_voices_and_other_words_repeat_nothing(memory: TidalMemory, fields: dict[str, Any]) -> None:
+def test_other_voices_and_other_words_repeat_nothing(memory: TidalMemory) -> None:
     first = told(memory)
-    memory.record(**fields)
-    assert tier(memory, first).weight == 1
-    assert len(memory.recall("jazz piano")) == 2
+    others: list[dict[str, Any]] = [
+        {"messages": [Message("assistant", JAZZ, id="x")]},
+        {"messages": [Message("user", JAZZ, id="y", speaker="Bob")]},
+        {"user": JAZZ, "metadata": {"lang": "en"}},
+        {"user": f"{JAZZ}s"},
+    ]
+    for count, fields in enumerate(others, 2):
+        memory.record(**fields)
+        assert tier(memory, first).weight == 1
+        assert len(memory.recall("jazz piano")) == count
+    texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
+    notes = {memory.remember(text).id for text in texts}
+    assert set(memory.recall("planning meeting", kinds={"kb"}).ids) == notes
 
 
 def test_an_archived_entry_comes_back_when_it_is_said_again(memory: TidalMemory, clock: FrozenClock) -> None:
     first = told(memory)
     clock.advance(days=400)
     assert not memory.recall("jazz piano")
-    memory.record("I play jazz piano")
+    memory.record(JAZZ)
     assert memory.recall("jazz piano").ids == (first,)
 
 
 def test_when_the_first_is_forgotten_the_next_is_found_and_the_others_repeat_it(memory: TidalMemory) -> None:
-    first, second, third = (memory.record("I play jazz piano", thread=name) for name in "abc")
-    memory.forget(first.id)
-    assert memory.recall("jazz piano").ids == second.entries
-    memory.forget(thread="b")
-    assert memory.recall("jazz piano").ids == third.entries
+    first, second, third = (memory.record(JAZZ, thread=name) for name in "abc")
+    for forgotten, found in ((first, second), (second, third)):
+        memory.forget(forgotten.id)
+        assert memory.recall("jazz piano").ids == found.entries
     memory.forget(third.id)
     assert not memory.recall("jazz piano")
-
-
-def test_a_use_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
-    first = told(memory)
-    again = memory.record("I play jazz piano")
-    memory.record(ASKED, ANSWERED, surfaced=again.entries)
-    assert tier(memory, first).weight == 3
-    assert tier(memory, again.entries[0]).weight == 1
-
-
-def test_a_near_duplicate_is_an_entry_of_its_own(memory: TidalMemory) -> None:
-    texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
-    first, second = memory.remember(texts[0]), memory.remember(texts[1])
-    assert set(memory.recall("planning meeting").ids) == {first.id, second.id}
-
-
-def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Tuning(use={"beside": 0}))
-    shown, beside = memory.record("I play jazz piano", "The lily blooms").entries
-    before = tier(memory, beside)
-    clock.advance(days=30)
-    memory.record("hello there", "general", surfaced=[shown])
-    assert tier(memory, beside) == before
 
 
 def test_beside_a_repetition_what_it_repeats_grows(memory: TidalMemory) -> None:
@@ -257,10 +269,98 @@ def test_beside_a_repetition_what_it_repeats_grows(memory: TidalMemory) -> None:
     assert (tier(memory, first).weight, tier(memory, again).weight) == (before[0] + 0.25, before[1])
 
 
-def test_a_turn_that_goes_on_stirs_what_is_beside_once(memory: TidalMemory) -> None:
-    said = [Message("user", "alpha one"), Message("assistant", "beta two"), Message("user", "gamma three")]
-    a, b, beside = memory.record(messages=said).entries
-    asked, answered = Message("user", "q", id="q"), Message("assistant", "r", id="r")
-    memory.record(messages=[asked], id="turn", surfaced=[a])
-    memory.record(messages=[asked, answered], id="turn", surfaced=[a, b])
-    assert tier(memory, beside).weight == 1.25
+# links
+
+
+def test_what_was_shown_and_what_was_said_are_one_context_which_adds_up(memory: TidalMemory) -> None:
+    shown = told(memory), told(memory, BRIDGE)
+    assert edges(memory) == {}
+    turn = memory.record(ASKED, ANSWERED, surfaced=shown)
+    assert edges(memory) == dict.fromkeys(pairs(*shown, *turn.entries), 1.0)
+    for n in range(2):
+        memory.record(f"{ASKED} {n}", surfaced=shown)
+    assert edges(memory)[frozenset(shown)] == 3.0
+    memory.forget(shown[0])
+    assert not [pair for pair in edges(memory) if shown[0] in pair]
+
+
+def test_of_a_large_context_what_was_used_stays_in(open_memory: Any) -> None:
+    memory = open_memory(settings=Tuning(associations={"context": 3}))
+    shown = [told(memory, f"word{n}") for n in range(4)]
+    used = told(memory)
+    memory.record(ASKED, ANSWERED, surfaced=[*shown, used])
+    assert edges(memory).keys() == pairs(used, *shown[:2])
+
+
+def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
+    memory: TidalMemory, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = memory.record(BRIDGE, "Noted, green.").id
+    memory.associations.link_pending()
+    connection = apsw.Connection(str(tmp_path / "agent.db"))
+    connection.execute("UPDATE links SET metadata = '{' WHERE kind = 'association'")
+    connection.close()
+    turn = memory.record(ASKED, ANSWERED, surfaced=[shown])
+    assert memory.episodes[turn.id].answer == ANSWERED
+    memory.associations.link_pending()
+    assert "a row of links is damaged" in caplog.text
+
+
+@pytest.mark.slow
+def test_the_turns_of_a_killed_process_are_linked_by_the_next_one(tmp_path: Path) -> None:
+    path, settings = tmp_path / "agent.db", Tuning(graph={"quiet": 0.0})
+    code = (
+        "import os, sys; from tidal_plugins import HashingEmbedder, TidalMemory;"
+        "from tidal_plugins.tuning import Tuning;"
+        "memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Tuning(graph={'quiet': 60.0}));"
+        "turn = memory.record('Which bridge?', 'The green one.'); print(*turn.entries, flush=True); os._exit(9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert killed.returncode == 9
+    question, answer = killed.stdout.split()
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
+        memory.close(timeout=60)
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
+        [link] = memory.associations.links(question)
+        assert (link.target, link.weight) == (answer, pytest.approx(1.0, abs=1e-3))
+
+
+def test_linking_that_is_cut_off_is_done_anew_and_counts_once(memory: TidalMemory) -> None:
+    turns = [memory.record(f"Which bridge number {n}?", f"The green one, {n}.") for n in range(3)]
+    with dying(memory, 0):
+        memory.associations.link_pending()
+    assert memory.associations.links(turns[0].entries[0]) == []
+    assert memory.associations.link_pending() == 3
+    assert memory.associations.link_pending() == 0
+    assert edges(memory) == {frozenset(turn.entries): 1.0 for turn in turns}
+
+
+def test_many_turns_become_what_they_become_one_by_one(open_memory: Any, tmp_path: Path) -> None:
+    """Turns of one batch see each other: repetitions, numbers, moods, what was shown and what excludes it."""
+    ferry, sorry = Message("user", "The ferry is closed."), "I am sorry, and the ferry is closed."
+    several = [
+        Exchange((ferry, Message("assistant", "Noted.")), "a", "1"),
+        Exchange((Message("user", "I am furious, the ferry is open!!!"), Message("assistant", "Noted.")), "a", "2"),
+        Exchange((ferry,), "b", "3"),
+        Exchange((Message("user", "I am so sad."), Message("assistant", sorry)), "a", "4"),
+    ]
+    found = []
+    for name in ("together.db", "alone.db"):
+        memory = open_memory(tmp_path / name)
+        shown = memory.record("The harbour office opens at nine.", id="0").entries
+        turns = [replace(one, surfaced=shown) if one.key == "4" else one for one in several]
+        for exchanges in [turns] if name == "together.db" else [[one] for one in turns]:
+            memory.record_many(exchanges)
+        episodes = [memory.episodes[memory.episodes.id_of(str(one.key), thread=one.thread)] for one in turns]
+        memory.associations.link_pending()
+        said = [memory.get(id_) for episode in episodes for id_ in episode.entries]
+        weights = [sorted(link.weight for link in memory.associations.links(entry.id)) for entry in said]
+        found.append(
+            (
+                [episode.turn for episode in episodes],
+                [(entry.text, entry.tier, entry.affect, entry.importance) for entry in said],
+                (memory.affect.state(), [(one.fact, one.claim) for one in memory.facts.conflicts()], weights),
+                [hit.text for hit in memory.recall("Is the ferry closed?")],
+            )
+        )
+    assert found[0] == found[1]

@@ -1,18 +1,19 @@
-"""A recall laid open."""
+"""A recall laid open, the tiers of entries, and times."""
 
 from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime, timedelta, timezone
 from io import StringIO
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from tidal_plugins import Affect, Note, Recall, Settings, TidalMemory
+from tidal_plugins import Affect, InvalidInput, Note, Recall, Settings, TidalMemory, Tier
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
-from tidal_plugins.testing import FrozenClock
+from tidal_plugins.testing import NOON, FrozenClock
 
 TOPICS = ("jazz piano", "garden tools", "train to Oslo", "bread and jam")
 
@@ -135,3 +136,57 @@ def test_what_a_whisper_has_no_room_for_has_a_reason(open_memory: Any) -> None:
     left = [item for item in whisper.recall.dropped if item.stage == "whisper"]
     assert {item.reason for item in left} == {"no room for it"}
     assert not {item.id for item in left} & set(whisper.ids)
+
+
+# entries: what state their tier is in
+
+
+DAY = timedelta(days=1)
+
+
+def test_a_tier_tells_its_state_at_any_time() -> None:
+    ends = {"cold_at": NOON + 20 * DAY, "archived_at": NOON + 219 * DAY}
+    kept, gated = Tier(1.0, NOON, 72.0, **ends), Tier(1.0, NOON, 72.0, **ends, expires_at=NOON + 14 * DAY)
+    for state, days in {"warm": (-3, 0, 13.9, 14, 19.9), "cold": (20, 218.9), "archived": (219, 10_000)}.items():
+        for day in days:
+            assert kept.state(NOON + day * DAY) == state
+            assert gated.state(NOON + day * DAY) == ("warm" if day < 14 else "expired")
+    assert Tier(1.0, NOON, 1e9).state(NOON + 100_000 * DAY) == "warm", "what never ends"
+
+
+def test_recall_finds_what_is_warm_or_cold(open_memory, clock) -> None:
+    memory = open_memory(settings=Settings(gate={"enabled": True}))
+    said = memory.record("The north pier is closed for repairs until the storm is over.").entries[0]
+    trivial = memory.record("pier pier").entries[0]
+    seen = []
+    for days in (0, 15, 10, 200):
+        clock.advance(days=days)
+        found = memory.recall("pier").ids
+        for id_ in (said, trivial):
+            state = memory.get(id_).tier.state(memory.now())
+            assert (id_ in found) == (state in ("warm", "cold"))
+            seen.append(state)
+    assert seen == ["warm", "warm", "warm", "expired", "cold", "expired", "archived", "expired"]
+
+
+# times: exact, in UTC, with a zone
+
+
+def test_a_time_is_kept_to_the_microsecond(memory: TidalMemory) -> None:
+    times = [
+        datetime(2, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC), datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    ]  # fmt: skip
+    for time in times:
+        memory.record("hello", occurred_at=time)
+    assert [episode.occurred_at for episode in memory.episodes.list()] == times
+
+
+def test_times_are_brought_to_utc(memory: TidalMemory) -> None:
+    there = datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    episode = memory.record("hello", occurred_at=there)
+    assert episode.occurred_at == datetime(2025, 12, 31, 20, 30, tzinfo=UTC)
+    assert episode.occurred_at.tzinfo is UTC
+    for time in (datetime(2026, 1, 1), "2026-01-01"):
+        with pytest.raises(InvalidInput, match="since must be a datetime with a time zone"):
+            memory.episodes.list(since=time)

@@ -343,7 +343,10 @@ def test_the_order_of_a_peer_follows_its_own_signals(open_memory: Any) -> None:
 # no trace
 
 
-@pytest.mark.parametrize("state", ["at rest", "in use", "left by one that died", "left without an index"])
+STATES = ("in use", "left by one that died", "left without an index")
+
+
+@pytest.mark.parametrize("state", ["at rest", *(pytest.param(state, marks=pytest.mark.slow) for state in STATES)])
 def test_a_peer_is_never_written_and_what_stands_in_its_log_is_read(
     open_memory: Any, peer_file: Path, tmp_path: Path, state: str
 ) -> None:

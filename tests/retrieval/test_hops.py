@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import Coverage, InvalidInput, Note, Settings, TidalMemory
+from tidal_plugins import Coverage, CoverageAssessor, InvalidInput, Note, Settings, TidalMemory
+from tidal_plugins.retrieval.coverage import HeuristicAssessor
 from tidal_plugins.tuning import Tuning
 
 QUESTION = "What does the employer of Ada's sister produce?"
@@ -229,7 +230,7 @@ def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenM
         Coverage(queries="ab"),
         None,
     ],
-)  # type: ignore[arg-type]
+)
 def test_a_failing_assessor_leaves_what_was_found(
     open_memory: OpenMemory, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -264,5 +265,86 @@ def test_hops_go_with_associations_and_an_empty_memory(open_memory: OpenMemory) 
     assert (len(empty), empty.stopped) == (0, "no new query")
 
 
-async def test_the_async_twin_takes_hops(memory: TidalMemory) -> None:
-    assert (await fill(memory).arecall(QUESTION, limit=1, hops=3)).stopped == "hops"
+# what found texts leave open of a query, and where to go on
+
+
+PLAYED = "What instrument does Ada's sister play?"
+FOUND = ["Maria is Ada's sister.", "Ada went to Prague in May.", "Every instrument needs tuning."]
+
+
+def assess(query: str, *texts: str) -> Coverage:
+    return HeuristicAssessor().assess(query, texts)
+
+
+def test_a_new_name_is_asked_for_with_the_words_that_its_text_leaves_open() -> None:
+    coverage = assess(PLAYED, *FOUND)
+    assert coverage.queries[0] == "Maria instrument play"
+    assert coverage.uncovered == ("play",)
+    assert not coverage.covered
+
+
+def test_one_text_with_all_words_covers_a_query_in_whatever_form_they_are() -> None:
+    assert assess(PLAYED, "hm", "Ada has a sister who played three instruments.").covered
+    assert assess("Which cities?", "the city").covered
+
+
+def test_words_of_several_texts_do_not_cover_it_together() -> None:
+    coverage = assess("who owns the boat?", "Lena owns a house", "the boat sank")
+    assert not coverage.covered
+    assert coverage.uncovered == ("owns", "boat")
+
+
+def test_texts_about_whom_the_query_names_lead_before_others() -> None:
+    queries = assess("Where does Ada's sister live?", "Bob has a sister called Zoe.", "Maria is Ada's sister.").queries
+    assert queries[0] == "Maria live"
+    assert "Zoe live" in queries
+
+
+def test_who_is_named_beside_somebody_known_leads_on() -> None:
+    queries = assess(
+        "In which city is the employer of Ada's sister?", "Maria works for Acme Corp.", "Ada's sister is called Maria."
+    ).queries
+    assert queries[0] == "Maria city employer"
+    assert "Acme Corp city employer sister" in queries
+
+
+def test_identifiers_are_names() -> None:
+    queries = assess("Who wrote what caused the outage?", "the outage was caused by retry_budget").queries
+    assert queries == ("retry_budget wrote",)
+
+
+def test_a_short_text_without_a_name_leads_on_by_its_words() -> None:
+    assert assess("who owns what checkout depends on?", "checkout depends on billing").queries == ("billing owns",)
+    long = "checkout depends on many things that nobody here has ever written down in a document"
+    assert assess("who owns what checkout depends on?", long).queries == ()
+
+
+@pytest.mark.parametrize("text", ["In May and on Monday it was Ada's turn.", "Thanks Ada!", "ada", "I am Ada."])
+def test_months_days_courtesies_and_known_names_lead_nowhere(text: str) -> None:
+    assert not any(word in " ".join(assess(PLAYED, text).queries) for word in ("May", "Monday", "Thanks", "Ada"))
+
+
+def test_a_name_in_the_middle_leads_before_a_word_that_begins_a_sentence() -> None:
+    assert assess(PLAYED, "Tulips are what Ada's friend Zoe likes.").queries[0].startswith("Zoe ")
+
+
+def test_a_name_leads_without_its_possessive() -> None:
+    assert assess("Who feeds Ada's cat?", "Ada's cat likes Bob's garden.").queries == ("Bob feeds",)
+
+
+def test_texts_that_share_nothing_with_the_query_lead_nowhere() -> None:
+    assert assess(PLAYED, "Zoe walked to Prague.").queries == ()
+
+
+@pytest.mark.parametrize(("query", "texts"), [("why?", ["because"]), ("...", [])])
+def test_what_has_no_words_is_covered(query: str, texts: list[str]) -> None:
+    assert assess(query, *texts).covered
+
+
+def test_without_texts_all_is_open_and_nothing_leads_on() -> None:
+    assert assess("Who is Ada?") == Coverage(("ada",), ())
+
+
+def test_it_is_an_assessor_and_long_texts_take_no_time() -> None:
+    assert isinstance(HeuristicAssessor(), CoverageAssessor)
+    assert assess(PLAYED, "Ada Bell " * 20_000, "a" * 200_000, "A-" * 100_000) is not None

@@ -1,14 +1,32 @@
-"""The profiles, by hand-computed values on a store whose texts lie at set cosines with the question."""
+"""Ranking: the profiles by hand-computed values, the weights that make chances, and traits that threads share."""
 
 from __future__ import annotations
 
+import json
 import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.retrieval.directions import QUESTION, Directions, holding, noted, say
-from tidal_plugins import Affect, Recall
+from tests.waiting import PATIENCE
+from tidal_plugins import Affect, InvalidInput, Recall, Settings
+from tidal_plugins.retrieval.head import (
+    HIT_FEATURES,
+    LINE_FEATURES,
+    RECALL_FEATURES,
+    SHIPPED,
+    Head,
+    Logistic,
+    load,
+    save,
+)
+from tidal_plugins.retrieval.traits import Traits
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -288,3 +306,138 @@ def test_age_never_silences_a_whisper(open_memory: Any, clock: FrozenClock) -> N
     clock.advance(days=400)
     memory.remember("later")
     assert memory.whisper(GOING_ON).recall.confidence == pytest.approx(before, abs=0.05)
+
+
+# the weights that make chances: those that ship, and files that are none
+
+
+NAMES = ("balanced", "tidal", "attention")
+
+
+@pytest.mark.parametrize("profile", NAMES)
+def test_what_ships_has_a_weight_for_every_feature_of_every_profile(profile: str) -> None:
+    head = load(SHIPPED)[profile]
+    assert tuple(head.of_recall.weights) == RECALL_FEATURES
+    assert tuple(head.of_line.weights) == LINE_FEATURES
+    assert tuple(head.of_hit.weights) == HIT_FEATURES
+    assert min(head.of_recall.weights.values()) > 0
+    assert SHIPPED.stat().st_size < 4_000
+
+
+def test_what_ships_says_where_it_comes_from() -> None:
+    about = json.loads(SHIPPED.read_text("utf-8"))["about"]
+    assert "Apache-2.0" in about["attribution"]
+
+
+@pytest.mark.parametrize("profile", NAMES)
+@pytest.mark.parametrize("margin", [-1e6, -1.0, 0.0, 0.4, 1.0, 1e6])
+def test_chances_are_chances_whatever_the_features(profile: str, margin: float) -> None:
+    head = load(SHIPPED)[profile]
+    assert 0 <= head.of_recall({"margin": margin}) <= 1
+    assert 0 <= head.of_line({"behind": -abs(margin), "short": -abs(margin)}) <= 1
+    assert 0 <= head.of_hit({"behind": -abs(margin), "short": -abs(margin), "ahead": abs(margin)}) <= 1
+
+
+@pytest.mark.parametrize("profile", NAMES)
+def test_a_recall_that_stands_out_clears_the_threshold_and_one_that_does_not_stays_under_it(profile: str) -> None:
+    head, threshold = load(SHIPPED)[profile], Settings().whisper.threshold
+    assert head.of_recall({"margin": 0.0}) < threshold < head.of_recall({"margin": 0.6})
+
+
+def test_the_same_numbers_are_the_same_bytes_and_come_back(tmp_path: Path) -> None:
+    of_line = Logistic({"behind": 3.0, "short": 0.0}, 0.5)
+    head = Head(Logistic({"margin": 2.5}, -1.0), of_line, Logistic({**of_line.weights, "ahead": 4.0}, 0.5))
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    for file in (one, two):
+        save(file, dict.fromkeys(NAMES, head), {"attribution": "ours"})
+    assert one.read_bytes() == two.read_bytes()
+    assert load(one) == dict.fromkeys(NAMES, head)
+
+
+def without(**changed: Any) -> Any:
+    of_recall = {"weights": {"margin": 2.5}, "bias": -1.0}
+    of_line = {"weights": {"behind": 3.0, "short": 1.0}, "bias": 0.5}
+    of_hit = {"weights": {"behind": 3.0, "short": 1.0, "ahead": 4.0}, "bias": 0.5}
+    parts = {"of_recall": of_recall, "of_line": of_line, "of_hit": of_hit, **changed}
+    return {"profiles": dict.fromkeys(NAMES, parts)}
+
+
+def test_a_file_with_every_weight_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "head.json"
+    file.write_text(json.dumps(without()), "utf-8")
+    assert load(file)["tidal"].of_hit.weights["ahead"] == 4.0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        {"profiles": {}},
+        without(of_hit=None),
+        without(of_line=None),
+        without(of_recall={"weights": {"margin": "much"}, "bias": 0}),
+        without(of_recall={"weights": {"other": 1.0}, "bias": 0}),
+        without(of_recall={"weights": {"margin": -1.0}, "bias": 0}),
+        without(of_recall={"weights": {"margin": float("nan")}, "bias": 0}),
+        without(of_hit={"weights": {"short": 1.0, "behind": 1.0, "ahead": 1.0}, "bias": 0}),
+    ],
+)
+def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path, value: Any) -> None:
+    file = tmp_path / "head.json"
+    file.write_text(json.dumps(value), "utf-8")
+    with pytest.raises(InvalidInput, match="make fit-confidence"):
+        load(file)
+    with pytest.raises(InvalidInput, match="make fit-confidence"):
+        load(tmp_path / "none.json")
+
+
+# traits of entries that several threads read at once
+
+
+class Slow:
+    """Columns of ``count`` entries that all ask. While they are read, another thread reads ``meanwhile``."""
+
+    def __init__(self, count: int, meanwhile: Any = None) -> None:
+        self.arrays = SimpleNamespace(key=np.arange(count))
+        self.meanwhile = meanwhile
+
+    def heads(self, rows: Sequence[int]) -> list[tuple[str, str]]:
+        if self.meanwhile is not None:
+            other = threading.Thread(target=self.meanwhile)
+            other.start()
+            other.join(PATIENCE)
+            assert not other.is_alive(), "reading texts holds up no other thread"
+        return [("Is it late?", "Is it late?")] * len(rows)
+
+
+def test_entries_that_come_while_others_are_read_take_no_trait_away() -> None:
+    traits, rows = Traits(), np.arange(10)
+
+    def grow() -> None:
+        more: Any = Slow(5000)
+        traits.told(more, np.arange(4000, 5000))
+
+    few: Any = Slow(10, grow)
+    assert traits.told(few, rows)[0].all()
+    again: Any = Slow(5000)
+    assert traits.told(again, np.r_[rows, np.arange(4000, 5000)])[0].all()
+
+
+def test_many_threads_read_the_traits_of_a_growing_scope() -> None:
+    traits, wrong = Traits(), list[int]()
+
+    def read(count: int) -> None:
+        for size in range(count, 20_000, 64):
+            columns: Any = Slow(size)
+            if not traits.told(columns, np.arange(size - 64, size))[0].all():
+                wrong.append(size)
+
+    threads = [threading.Thread(target=read, args=(64 + step,)) for step in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything: Any = Slow(20_000)
+    assert traits.told(everything, np.arange(20_000))[0].all()
+    assert not wrong

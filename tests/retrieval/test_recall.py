@@ -1,18 +1,33 @@
-"""The read path on a real store."""
+"""The read path on a real store: what is asked, what comes up, what stands around it, and what it costs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import pytest
 
-from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, TidalMemory
+from tests.retrieval.directions import QUESTION, lying, say
+from tidal_plugins import (
+    Corrupt,
+    HashingEmbedder,
+    Hit,
+    InvalidInput,
+    Message,
+    Note,
+    QueryTimeout,
+    Recall,
+    Settings,
+    TidalMemory,
+)
 from tidal_plugins.storage.columns.view import Found
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
-from tidal_plugins.testing import FrozenClock
+from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
 TOPICS = [
@@ -215,3 +230,360 @@ def test_a_label_that_the_text_has_not_finds_it(memory: TidalMemory) -> None:
     assert hit.id == labelled.id
     assert hit.why.keyword_rank == 1
     assert hit.text == "three hundred a month at most"
+
+
+# a turn as words to look for, a text to embed, and the people that it names
+
+
+EMBEDDED = 4_000
+"""Characters of a query that are embedded."""
+
+
+class Listening(HashingEmbedder):
+    """Keeps the last texts that it embedded."""
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.last = list(texts)
+        return super().embed(texts)
+
+
+class Understood(NamedTuple):
+    words: tuple[str, ...]
+    meaning: str
+    names: set[str]
+
+
+@pytest.fixture
+def understand(open_memory: Any) -> Any:
+    """Returns how a memory in which some people speak understands a text."""
+
+    def read(text: str, speakers: Sequence[str] = ()) -> Understood:
+        embedder = Listening()
+        settings = Tuning(recall={"time": 0.0}, graph={"enabled": False}, storage={"durability": "fast"})
+        memory: TidalMemory = open_memory(embedder=embedder, settings=settings)
+        texts = {f"{number} words to find": name for number, name in enumerate(speakers)}
+        for said, name in texts.items():
+            memory.record(messages=[Message("user", said, speaker=name or None)])
+        recall = memory.recall(text, limit=1000)
+        meaning = embedder.last[0]
+        named = {hit.entry.speaker for hit in recall if "speaker" in hit.why.factors}
+        return Understood(recall.words, meaning, {name for name in named if name})
+
+    return read
+
+
+def test_a_turn_without_names_is_its_own_meaning(understand: Any) -> None:
+    text = "What did I say about jazz pianos?"
+    assert understand(text) == (("say", "jazz", "pianos"), text, set())
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning", "words"),
+    [
+        ("When did Ann go hiking?", "When did go hiking?", ("go", "hiking")),
+        ("Ann's hiking trip", "hiking trip", ("hiking", "trip")),
+        ("ANN’S hiking, ann!", "hiking, !", ("hiking",)),
+        ("Annabel went hiking", "Annabel went hiking", ("annabel", "went", "hiking")),
+    ],
+)
+def test_names_of_speakers_are_taken_out_of_words_and_meaning(
+    understand: Any, text: str, meaning: str, words: tuple[str, ...]
+) -> None:
+    assert understand(text, ["Ann", "Bob"]) == (words, meaning, set() if "Annabel" in text else {"Ann"})
+
+
+def test_a_name_of_nobody_who_speaks_here_stays_a_word(understand: Any) -> None:
+    assert understand("Ann hiking with Carol", ["Ann"]) == (("hiking", "carol"), "hiking with Carol", {"Ann"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "names"), [("Who is Ann?", ("ann",), {"Ann"}), ("Ann and Bob?", ("ann", "bob"), {"Ann", "Bob"})]
+)
+def test_a_turn_that_is_only_names_keeps_them(
+    understand: Any, text: str, words: tuple[str, ...], names: set[str]
+) -> None:
+    assert understand(text, ["Ann", "Bob"]) == (words, text, names)
+
+
+@pytest.mark.parametrize("role", ["user", "Assistant", "AI", "tool"])
+def test_roles_are_no_names(understand: Any, role: str) -> None:
+    text = "which tool did the user and the assistant call, an AI?"
+    assert understand(text, [role])[1:] == (text, set())
+
+
+@pytest.mark.parametrize("name", ["a.b(c*", "C++", "李雷", "O'Brien", "Ann Lee"])
+def test_a_name_is_no_pattern(understand: Any, name: str) -> None:
+    assert understand(f"hiking with {name}", [name]) == (("hiking",), "hiking with", {name})
+
+
+@pytest.mark.parametrize("name", ["[", "\\", "^$", "?!", "🎹", "the", "You"])
+def test_what_has_no_word_is_no_name(understand: Any, name: str) -> None:
+    text = f"hiking with {name}, you see"
+    assert understand(text, [name]) == (("hiking", "see"), text, set())
+
+
+@pytest.mark.parametrize("text", ["the of and", "?!", "🎹"])
+def test_without_words_nothing_is_looked_for(understand: Any, text: str) -> None:
+    assert understand(text, ["Ann"])[:2] == ((), text)
+
+
+def test_words_are_distinct_and_the_beginning_of_a_long_turn_counts(understand: Any) -> None:
+    assert understand("jazz Jazz JAZZ piano").words == ("jazz", "piano")
+    assert len(understand("x" * 10 * EMBEDDED).meaning) == EMBEDDED
+
+
+def test_a_whisper_is_asked_for_the_beginning_of_a_long_turn(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    say(memory, ("user", "jazz piano"))
+    recall = memory.whisper("jazz piano lessons " + "x" * 10 * EMBEDDED).recall
+    assert len(recall.query) == EMBEDDED
+
+
+# the turns around a hit, which are returned with it
+
+
+TURNS = ("hello there", "what is for lunch", "soup with leek", "and bread", "thank you")
+
+
+@pytest.fixture
+def lunch(memory: TidalMemory) -> TidalMemory:
+    for number, text in enumerate(TURNS):
+        message = Message("user", text, speaker="Ann" if number % 2 else "Ben")
+        memory.record(messages=[message], thread="s", occurred_at=NOON - timedelta(minutes=9 - number))
+    memory.record(messages=[Message("user", "a leek elsewhere")], thread="t", occurred_at=NOON - timedelta(minutes=5))
+    return memory
+
+
+def around(hit: Hit) -> tuple[list[str], list[str]]:
+    return [entry.text for entry in hit.window.before], [entry.text for entry in hit.window.after]
+
+
+def test_a_hit_comes_with_the_turns_around_it_in_order(lunch: TidalMemory) -> None:
+    assert around(lunch.recall("soup leek", window=1)[0]) == (["what is for lunch"], ["and bread"])
+    assert around(lunch.recall("soup leek", window=9)[0]) == (list(TURNS[:2]), list(TURNS[3:]))
+
+
+def test_without_being_asked_for_there_is_none(lunch: TidalMemory) -> None:
+    assert around(lunch.recall("soup leek")[0]) == ([], [])
+
+
+def test_a_hit_without_a_thread_has_none(memory: TidalMemory) -> None:
+    memory.remember("soup with leek")
+    memory.remember("soup with beans")
+    assert around(memory.recall("soup", window=3)[0]) == ([], [])
+
+
+def test_filters_choose_hits_and_not_what_stands_around_them(lunch: TidalMemory) -> None:
+    [hit] = lunch.recall("soup leek", speakers=["Ben"], since=NOON - timedelta(minutes=7, seconds=1), limit=1, window=1)
+    assert around(hit) == (["what is for lunch"], ["and bread"])
+
+
+def test_what_is_excluded_archived_or_forgotten_stays_out(lunch: TidalMemory, clock: FrozenClock) -> None:
+    ids = {hit.text: hit.id for hit in lunch.recall(" ".join(TURNS))}
+    [hit] = lunch.recall("soup leek", exclude=[ids["and bread"]], limit=1, window=1)
+    assert around(hit) == (["what is for lunch"], ["thank you"])
+    lunch.forget(ids["what is for lunch"])
+    assert around(lunch.recall("soup leek", window=1)[0])[0] == ["hello there"]
+    clock.advance(days=9_000)
+    lunch.maintenance.run()
+    assert not lunch.recall("soup leek", window=1)
+    [hit] = lunch.recall("soup leek", limit=1, window=1, include_archived=True)
+    assert around(hit) == (["hello there"], ["and bread"])
+
+
+def test_what_was_not_known_then_stays_out(lunch: TidalMemory, clock: FrozenClock) -> None:
+    clock.advance(hours=1)
+    later = NOON - timedelta(minutes=6, seconds=30)
+    lunch.record(messages=[Message("user", "it was late to say so")], thread="s", occurred_at=later)
+    [hit] = lunch.recall("soup leek", limit=1, window=1, as_of=NOON)
+    assert around(hit)[1] == ["and bread"]
+    [hit] = lunch.recall("soup leek", limit=1, window=1)
+    assert around(hit)[1] == ["it was late to say so"]
+
+
+@pytest.mark.parametrize("window", [-1, 51, True, 1.0])
+def test_a_window_is_a_small_number(memory: TidalMemory, window: object) -> None:
+    with pytest.raises(InvalidInput, match="window"):
+        memory.recall("a", window=window)
+
+
+# threads and neighbours, by hand-computed values and by what they bring up
+
+
+def parts(recall: Recall, name: str) -> dict[str, float]:
+    """The part of that name in the score of each hit, 0 where explanations leave it out."""
+    return {hit.text: hit.why.factors.get(name, 0.0) for hit in recall}
+
+
+def close(values: dict[str, float]) -> Any:
+    return pytest.approx(values, abs=1e-4)
+
+
+@pytest.fixture
+def talk_at(open_memory: Any) -> Any:
+    """Records turns of one thread at cosines with the question, among so many ordinary texts that the floor is 0."""
+
+    def record(turns: dict[str, float], **threads: dict[str, float]) -> TidalMemory:
+        cosines = {text: near for thread in (turns, *threads.values()) for text, near in thread.items()}
+        memory = lying(open_memory, cosines)
+        memory.remember([Note(f"ordinary {n}") for n in range(20)])
+        for name, thread in {"s": turns, **threads}.items():
+            say(memory, *(("user", text) for text in thread), thread=name)
+        return memory
+
+    return record
+
+
+def test_the_best_of_a_thread_raises_the_others(talk_at: Any) -> None:
+    memory = talk_at({"best": 0.5, "weak": 0.1}, t={"alone": 0.3})
+    memory.remember("ordinary note")
+    lifts = parts(memory.recall(QUESTION, limit=40), "thread")
+    assert {name: lifts[name] for name in ("best", "weak", "alone", "ordinary note")} == close(
+        {"best": 0.0, "weak": 0.25 * 0.4, "alone": 0.0, "ordinary note": 0.0}
+    )
+
+
+def test_neighbours_lend_either_way_once_for_each_pair(talk_at: Any) -> None:
+    memory = talk_at({"first": 0.5, "second": 0.3})
+    lifts = parts(memory.recall(QUESTION), "neighbours")
+    assert {name: lifts[name] for name in ("first", "second")} == close({"first": 0.15 * 0.3, "second": 0.15 * 0.5})
+
+
+def test_a_question_lends_most_to_the_turn_after_it(talk_at: Any) -> None:
+    memory = talk_at({"earlier": 0.0, "really?": 0.5, "later": 0.0})
+    lifts = parts(memory.recall(QUESTION, limit=30), "neighbours")
+    assert {name: lifts[name] for name in ("earlier", "later")} == close({"earlier": 0.075, "later": 0.225})
+
+
+def test_long_messages_stand_for_themselves(talk_at: Any) -> None:
+    words = [f"{one}{two}x" for one in "bcdfghjklmnp" for two in "aeiouwyqrt"]
+    long, longer = " ".join(words[:40]), " ".join(words[40:])
+    memory = talk_at({longer: 0.5, long: 0.3})
+    lifts = parts(memory.recall(QUESTION), "neighbours")
+    assert 0 < lifts[long] < 0.3 * 0.15 * 0.5, "of two short turns it is all of that"
+
+
+def test_a_turn_that_tells_counts_more_than_one_that_asks(talk_at: Any) -> None:
+    memory = talk_at({"since last week": 0.5, "why?": 0.5, "plain words": 0.5})
+    lifts = parts(memory.recall(QUESTION), "time_mention")
+    assert {name: lifts[name] for name in ("since last week", "why?", "plain words")} == close(
+        {"since last week": 0.05, "why?": -0.05, "plain words": 0.0}
+    )
+
+
+@pytest.mark.parametrize(("said", "echoes"), [("ZEBRA ", True), ("ｚebra", True), ("zebras", False)])
+def test_a_question_that_was_asked_before_raises_the_answer_after_it_and_not_its_thread(
+    talk_at: Any, said: str, echoes: bool
+) -> None:
+    memory = talk_at({said: 0.9, "answer": 0.1, "aside": 0.1, "far": 0.1})
+    recall = memory.recall(QUESTION)
+    assert (parts(recall, "thread")["far"] == 0) is echoes
+    assert parts(recall, "neighbours")["answer"] > 0
+
+
+# on a store
+
+
+def talk(memory: TidalMemory, *texts: str, thread: str = "s") -> dict[str, str]:
+    """Record turns of one thread, a minute apart; return their texts' ids."""
+    for number, text in enumerate(texts):
+        message = Message("user", text, id=f"{thread}{number}")
+        memory.record(messages=[message], thread=thread, occurred_at=NOON + timedelta(minutes=number))
+    return {hit.text: hit.id for hit in memory.recall(" ".join(texts), limit=100)}
+
+
+def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) -> None:
+    memory = open_memory(settings=Tuning(recall={"pool": 3, "shortlist": 3}))
+    talk(memory, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
+    talk(memory, *(f"nothing number {n}" for n in range(9)), thread="t")
+    found = memory.recall("zebra sleep", limit=3)
+    assert found[0].text == "where did the zebra sleep?"
+    answer = next(hit for hit in found if hit.text == "under an old oak")
+    assert answer.why.factors["neighbours"] > 0
+    assert answer.why.factors["thread"] > 0
+    without = open_memory("plain.db", settings=Tuning(recall={"pool": 3, "shortlist": 3, "neighbours": 0.0}))
+    talk(without, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
+    talk(without, *(f"nothing number {n}" for n in range(9)), thread="t")
+    assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
+
+
+@pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"neighbours": 0.0}, False)])
+def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
+    memory = open_memory(settings=Tuning(recall={"pool": 1, "shortlist": 1, **recall}))
+    ids = talk(memory, "where did the zebra sleep?", "under an old oak")
+    talk(memory, *(f"zebra sleep {n}" for n in range(9)), thread="t")
+    found = memory.recall("where did the zebra sleep?", limit=1)
+    assert found[0].text == "where did the zebra sleep?"
+    assert (ids["under an old oak"] in {item.id for item in found.dropped}) is joins
+
+
+def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
+    ids = talk(memory, "where did the zebra sleep?", "under an old oak")
+    found = memory.recall("zebra", exclude=[ids["under an old oak"]])
+    assert [hit.text for hit in found] == ["where did the zebra sleep?"]
+
+
+@pytest.mark.parametrize("profile", ["tidal", "attention"])
+def test_other_profiles_know_no_surroundings(memory: TidalMemory, profile: str) -> None:
+    talk(memory, "where did the zebra sleep?", "under an old oak")
+    for hit in memory.recall("zebra", profile=profile):
+        assert not {"thread", "neighbours", "time_mention"} & hit.why.factors.keys()
+
+
+# the statements of SQL that a recall and a whisper take
+
+
+MOST = 6
+FRAME = ("BEGIN", "ROLLBACK", "COMMIT")
+"""Statements that read nothing: the two ends of a snapshot."""
+
+SEA = ["the ferry to Oslo", "the harbour lantern", "a net for mackerel", "the tide table", "an old brass bell"]
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """Collect the statements of every connection that is opened inside."""
+    said: list[str] = []
+
+    def note(_: object, sql: str, __: object) -> bool:
+        if not sql.startswith(FRAME):
+            said.append(sql)
+        return True
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.exec_trace = note
+
+    apsw.connection_hooks.append(watch)
+    try:
+        yield said
+    finally:
+        apsw.connection_hooks.remove(watch)
+
+
+@pytest.mark.parametrize("links", [False, True])
+def test_a_recall_and_a_whisper_take_few_statements(tmp_path: Path, links: bool) -> None:
+    settings = Settings(graph={"background": False})
+    with counted() as said, TidalMemory(tmp_path / "a.db", embedder=HashingEmbedder(), settings=settings) as memory:
+        for number in range(60):
+            memory.record(f"We spoke of {SEA[number % 5]}, number {number}.", "I see.", thread=f"t{number // 10}")
+        if links:
+            memory.record("My ferry leaves at 9:00.", "Noted.", thread="ferry")
+            memory.record("My ferry now leaves at 10:30.", "Noted.", thread="ferry")
+        memory.recall("What about the bell?")
+        memory.whisper("Where is the bell of the harbour?")
+        for call in (memory.recall, memory.whisper):
+            for question in ("When does the ferry leave for Oslo?", "Who lit the lantern?", "Is there a mackerel net?"):
+                said.clear()
+                call(question)
+                assert len(said) <= MOST, (call.__name__, said)
+
+
+def test_what_others_write_is_seen_at_once(tmp_path: Path) -> None:
+    path, embedder = tmp_path / "a.db", HashingEmbedder()
+    with TidalMemory(path, embedder=embedder) as memory, TidalMemory(path, embedder=embedder) as other:
+        for number in range(4):
+            assert len(memory.recall(f"lighthouse {number}")) == number
+            kept = other.record(f"The lighthouse {number} is dark.", thread="coast")
+            assert memory.recall(f"lighthouse {number}").ids[0] in kept.entries
+        other.forget(*memory.recall("lighthouse").ids)
+        assert not memory.recall("lighthouse").ids

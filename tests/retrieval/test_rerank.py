@@ -232,6 +232,7 @@ def test_a_reranker_has_a_method_rerank(open_memory: OpenMemory) -> None:
 # the cross-encoder
 
 
+@pytest.mark.slow
 def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMemory) -> None:
     from sentence_transformers import CrossEncoder
 
@@ -251,6 +252,7 @@ def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMe
     assert found.degraded == ()
 
 
+@pytest.mark.slow
 def test_no_texts_have_no_scores_and_the_same_text_always_the_same(folder: Path) -> None:
     reranker = CrossEncoderReranker(folder, batch_size=3)
     assert reranker.rerank("jazz", []) == []
@@ -258,6 +260,7 @@ def test_no_texts_have_no_scores_and_the_same_text_always_the_same(folder: Path)
     assert CrossEncoderReranker(folder, max_length=8).rerank("jazz", ["piano " * 500])
 
 
+@pytest.mark.slow
 def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_memory: OpenMemory) -> None:
     reranker = CrossEncoderReranker(folder, batch_size=1)
     reranker.load()
@@ -268,7 +271,7 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
         assert given_up.wait(PATIENCE)
         return inner(query, texts)
 
-    reranker._score = slow  # type: ignore[method-assign]
+    reranker._score = slow
     memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
     others, recalls = set(threading.enumerate()), 0
     while not batches:  # a busy machine may not have begun before the time was over
@@ -279,6 +282,7 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
     assert 1 <= len(batches) <= recalls
 
 
+@pytest.mark.slow
 def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:
     reranker = CrossEncoderReranker(folder)
     reranker.load()
@@ -286,6 +290,7 @@ def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memor
     assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
 
 
+@pytest.mark.slow
 def test_what_is_beyond_the_longest_is_not_read(folder: Path) -> None:
     texts = ["jazz " * 20 + end for end in ("piano", "soup")]
     short, whole = (CrossEncoderReranker(folder, max_length=n).rerank("jazz", texts) for n in (8, None))
@@ -293,6 +298,7 @@ def test_what_is_beyond_the_longest_is_not_read(folder: Path) -> None:
     assert abs(whole[0] - whole[1]) > 1e-6
 
 
+@pytest.mark.slow
 def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory, monkeypatch: Any) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "empty").mkdir()
@@ -304,6 +310,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory,
     assert memory.recall("jazz piano").degraded == ("reranker",)
 
 
+@pytest.mark.slow
 def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, answer = threading.Event(), threading.Event()
 
@@ -326,6 +333,7 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
     assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
 
 
+@pytest.mark.slow
 def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -336,18 +344,16 @@ def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) 
         CrossEncoderReranker(tmp_path).rerank("jazz", NOTES)
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 0}, {"threads": 0}, {"max_length": 0}])
-def test_numbers_are_checked(options: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput, match="at least 1"):
-        CrossEncoderReranker("a/model", **options)
+def test_its_arguments_are_checked() -> None:
+    for name in ("batch_size", "threads", "max_length"):
+        with pytest.raises(InvalidInput, match="at least 1"):
+            CrossEncoderReranker("a/model", **{name: 0})
+    for model in ("", None, 3, b"a/model"):
+        with pytest.raises(InvalidInput, match="the path of a folder"):
+            CrossEncoderReranker(model)
 
 
-@pytest.mark.parametrize("model", ["", None, 3, b"a/model"])
-def test_a_model_is_a_folder_or_a_name(model: Any) -> None:
-    with pytest.raises(InvalidInput, match="the path of a folder"):
-        CrossEncoderReranker(model)
-
-
+@pytest.mark.slow
 def test_nothing_is_imported_before_it_is_used() -> None:
     code = (
         "import sys; from tidal_plugins import CrossEncoderReranker; CrossEncoderReranker('a/b'); "

@@ -1,4 +1,4 @@
-"""Sessions at the door: policies, audit, isolation, life and death of a handle."""
+"""Sessions: policies, audit, isolation, life and death of a handle, and what signals do to a recall."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import copy
 import os
 import pickle
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
@@ -21,6 +24,7 @@ from tidal_plugins import (
     NotFound,
     Policy,
     PolicyViolation,
+    Recall,
     Session,
     SessionClosed,
     SessionExpired,
@@ -31,7 +35,10 @@ from tidal_plugins import (
     SignalType,
     TidalMemory,
 )
+from tidal_plugins.model.entry import user_of
+from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
 
 PLANNER = Policy(allow={"reward", "view"}, deny={"skip"}, max_signals=3, max_duration=timedelta(hours=1))
 
@@ -76,7 +83,8 @@ def test_the_four_checks_come_in_order(
 ) -> None:
     session = memory.sessions.open(policy=policy)
     assert session.id
-    clock.advance(hours=1)
+    if policy.max_duration is None:  # none at all admits nothing
+        clock.advance(hours=1)
     with pytest.raises(PolicyViolation) as caught:
         session.signal(type_, entry)
     assert type(caught.value) is error
@@ -115,30 +123,18 @@ def test_late_signals_add_what_is_left_of_them_and_the_future_counts_as_now(
     assert session.snapshot().scores["reward"][entry] == pytest.approx(1.25)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"type": "reward", "weight": float("nan")},
-        {"type": "reward", "weight": float("inf")},
-        {"type": "reward", "weight": -1},
-        {"type": "reward", "weight": True},
-        {"type": "reward", "weight": "1"},
-        {"type": "clap"},
-        {"type": ["reward"]},
-        {"type": "reward", "note": "x" * 1_000_000},
-        {"type": "reward", "note": " "},
-        {"type": "reward", "note": "a\0b"},
-        {"type": "reward", "note": "a\u202eb"},  # turns what follows it around
-        {"type": "reward", "note": "\ud800"},
-        {"type": "reward", "at": datetime(2026, 1, 1)},  # no time zone
-        {"type": "reward", "entry_id": 7},
-    ],
-)
-def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: str, arguments: dict[str, Any]) -> None:
+def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: str) -> None:
     session = memory.sessions.open()
     before = session.snapshot()
-    with pytest.raises(InvalidInput):
-        session.signal(**{"entry_id": entry, **arguments})
+    arguments: list[dict[str, Any]] = [
+        *({"weight": weight} for weight in (float("nan"), float("inf"), -1, True, "1")),
+        *({"type": type_} for type_ in ("clap", ["reward"])),
+        *({"note": note} for note in ("x" * 1_000_000, " ", "a\0b", "a\u202eb", "\ud800")),  # \u202e turns text around
+        *({"at": datetime(2026, 1, 1)}, {"entry_id": 7}),
+    ]
+    for bad in arguments:
+        with pytest.raises(InvalidInput):
+            session.signal(**{"type": "reward", "entry_id": entry, **bad})
     assert session.snapshot() == before
     assert session.audit() == []
 
@@ -161,7 +157,7 @@ def test_a_policy_that_allows_and_denies_a_type_cannot_be_built() -> None:
         Policy(allow={"skip", "view"}, deny={"skip"})
     for wrong in ({"max_signals": -1}, {"max_duration": timedelta(-1)}, {"allowed": {"view"}}):
         with pytest.raises(ValidationError):
-            Policy(**wrong)  # type: ignore[arg-type]  that is the point
+            Policy(**wrong)
 
 
 def test_policies_have_names(open_memory: Callable[..., TidalMemory]) -> None:
@@ -177,7 +173,7 @@ def test_policies_have_names(open_memory: Callable[..., TidalMemory]) -> None:
         memory.sessions.policies["planner"] = Policy()
     for policy in (Policy(allow={"clap"}), {"allow": ["view"]}, 3):
         with pytest.raises(InvalidInput):
-            memory.sessions.open(policy=policy)  # type: ignore[arg-type]  that is the point
+            memory.sessions.open(policy=policy)
 
 
 def test_ids_rise_and_never_come_again(open_memory: Callable[..., TidalMemory]) -> None:
@@ -222,21 +218,18 @@ def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., T
         resumed.signal("view", entry)
 
 
-@pytest.mark.parametrize("id_", [0, 99])
-def test_unknown_sessions_are_named(memory: TidalMemory, id_: int) -> None:
-    for use in (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit):
-        with pytest.raises(NotFound):
-            use(id_)
-
-
-@pytest.mark.parametrize("id_", ["1", True, None, 1.0, -1])
-def test_what_is_no_id_is_refused(memory: TidalMemory, id_: Any) -> None:
+def test_unknown_sessions_and_what_is_no_id_are_refused(memory: TidalMemory) -> None:
     assert memory.sessions.open().id
-    with pytest.raises(InvalidInput):
-        memory.sessions.snapshot(id_)
-    if id_ is not None:
+    for use in (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit):
+        for unknown in (0, 99):
+            with pytest.raises(NotFound):
+                use(unknown)
+        for none in ("1", True, None, 1.0, -1):
+            with pytest.raises(InvalidInput):
+                use(none)
+    for none in ("1", True, 1.0, -1):
         with pytest.raises(InvalidInput):
-            memory.recall("jazz", session=id_)
+            memory.recall("jazz", session=none)
 
 
 def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) -> None:
@@ -253,7 +246,7 @@ def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) 
 
 def test_a_policy_is_written_down_in_one_way_whatever_the_order_of_its_types() -> None:
     types = ["like", "reward", "share", "view"]
-    assert Policy(allow=reversed(types)).model_dump(mode="json")["allow"] == types  # type: ignore[arg-type]
+    assert Policy(allow=reversed(types)).model_dump(mode="json")["allow"] == types
     assert Policy(deny={*types, "skip"}).model_dump_json().count('["like","reward","share","skip","view"]') == 1
 
 
@@ -343,12 +336,9 @@ def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
         session.signal("reward", entry)
 
 
-def test_a_session_that_is_never_used_leaves_nothing(memory: TidalMemory) -> None:
+def test_a_session_that_is_never_used_leaves_nothing_and_an_error_inside_closes_it(memory: TidalMemory) -> None:
     memory.sessions.open(agent="planner")
     assert memory.sessions.list() == []
-
-
-def test_an_error_inside_closes_the_session(memory: TidalMemory) -> None:
     with pytest.raises(RuntimeError), memory.sessions.open():
         raise RuntimeError
     assert [info.is_open for info in memory.sessions.list()] == [False]
@@ -370,14 +360,19 @@ def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) 
     writer.join()
 
 
-@pytest.mark.parametrize(
-    "note",
-    ["می\u200cخواهم قهوه", "हिन्\u200dदी", "👨\u200d👩\u200d👧 at noon", "\u200fقهوة", "soft\u00adhyphen", "\U0001fae9"],
-)
-def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str, note: str) -> None:
+def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str) -> None:
+    notes = [
+        "می\u200cخواهم قهوه",
+        "हिन्\u200dदी",
+        "👨\u200d👩\u200d👧 at noon",
+        "\u200fقهوة",
+        "soft\u00adhyphen",
+        "\U0001fae9",
+    ]
     session = memory.sessions.open()
-    session.annotate(entry, note)
-    assert [annotation.text for annotation in session.snapshot().annotations] == [note]
+    for note in notes:
+        session.annotate(entry, note)
+    assert sorted(annotation.text for annotation in session.snapshot().annotations) == sorted(notes)
 
 
 def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
@@ -386,11 +381,6 @@ def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, c
     with session:
         assert session.info.opened_at == clock()
         assert session.signal("reward", entry).score == 1.0
-
-
-def test_no_duration_at_all_admits_nothing(memory: TidalMemory, entry: str) -> None:
-    with pytest.raises(SessionExpired):
-        memory.sessions.open(policy=Policy(max_duration=timedelta(0))).signal("reward", entry)
 
 
 @pytest.mark.parametrize("half_life", [1e9, 1e300])
@@ -429,16 +419,255 @@ def test_actions_beside_signals_are_held_against_the_policy(memory: TidalMemory)
         with pytest.raises(SignalCapReached):
             session.permit("remember")
         decided = [(one.type, one.entry, one.accepted) for one in session.audit()]
-    assert decided == [
-        ("remember", "", True),
-        ("forget", "abc", False),
-        ("remember", "", True),
-        ("remember", "", False),
-    ]
+    done, refused = ("remember", "", True), ("remember", "", False)
+    assert decided == [done, ("forget", "abc", False), done, refused]
     with pytest.raises(SessionClosed):
         session.permit("remember")
-
-
-def test_an_action_that_there_is_not_is_refused(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="remember, forget"):
-        memory.sessions.open().permit("erase")  # type: ignore[arg-type]
+        memory.sessions.open().permit("erase")
+
+
+# what a model asks of a session by its tools, and what it is told
+
+
+@pytest.fixture
+def ids(memory: TidalMemory) -> list[str]:
+    return [memory.remember(f"Entry {number}.").id for number in range(3)]
+
+
+def test_each_entry_that_is_meant_is_rewarded_and_the_first_one_gets_the_note(
+    memory: TidalMemory, ids: list[str]
+) -> None:
+    session = memory.sessions.open()
+    assert reward(session, ids, 2.0, "jazz") == "Rewarded: it ranks higher in this conversation from now on."
+    assert session.snapshot().scores == {"reward": dict.fromkeys(ids, 2.0)}
+    assert [(note.entry, note.text) for note in session.snapshot().annotations] == [(ids[0], "jazz")]
+
+
+def test_a_note_is_made_once(memory: TidalMemory, ids: list[str]) -> None:
+    session = memory.sessions.open(policy=Policy(max_signals=5))
+    assert annotate(session, ids, "jazz").endswith(" Signals left in this session: 4.")
+    assert [note.entry for note in session.snapshot().annotations] == [ids[0]]
+
+
+def test_a_reward_that_is_refused_half_way_says_so(memory: TidalMemory, ids: list[str]) -> None:
+    session = memory.sessions.open(policy=Policy(max_signals=2))
+    assert reward(session, ids, 1.0, None).startswith("Rewarded in part, 2 of 3 entries. signal 'reward' was refused")
+    with pytest.raises(SignalCapReached):
+        reward(session, ids, 1.0, None)
+
+
+def test_what_was_shown_is_meant_and_all_of_it_where_that_is_not_known() -> None:
+    assert meant(["a", "b", "c"], ["c", "b", "x"]) == ["b", "c"]
+    assert meant(["a", "b"], ["x"]) == ["a", "b"]
+
+
+def test_a_citation_means_an_entry_or_what_was_said_in_an_episode(memory: TidalMemory, ids: list[str]) -> None:
+    episode = memory.record("Which key?", "In F.")
+    assert memory.episodes.entry_ids(f"[mem:{ids[0]}]") == (ids[0],)
+    assert (
+        memory.episodes.entry_ids(f"[{episode.citation}]") == memory.episodes.entry_ids(episode.id) == episode.entries
+    )
+    memory.forget(episode.entries[0])
+    assert memory.episodes.entry_ids(episode.citation) == episode.entries[1:]
+    for citation, error in (("nowhere", NotFound), (episode.entries[0], Forgotten)):
+        with pytest.raises(error):
+            memory.episodes.entry_ids(citation)
+
+
+@pytest.mark.parametrize(
+    ("scope", "user"),
+    [(("user", "42"), "42"), (("app", "user", "42", "notes"), "42"), (("user",), None), (("default",), None)],
+)
+def test_a_scope_may_name_its_user(scope: tuple[str, ...], user: str | None) -> None:
+    assert user_of(scope) == user
+
+
+# what signals do to a recall: in their session, in their scope, and nowhere else
+
+
+TEXTS = (
+    "Jazz piano practice is at noon.",
+    "The jazz festival sells tickets.",
+    "A guide to the rust programming language.",
+    "Pasta is cooked with tomatoes.",
+)
+
+
+@pytest.fixture
+def noted(memory: TidalMemory) -> list[str]:
+    return [memory.remember(text).id for text in TEXTS]
+
+
+def scores(recall: Recall) -> dict[str, float]:
+    return {hit.id: hit.score for hit in recall}
+
+
+def test_an_entry_rewarded_ten_times_ranks_higher_in_its_session_and_only_there(
+    memory: TidalMemory, noted: list[str]
+) -> None:
+    before = memory.recall("jazz piano")
+    with memory.sessions.open(user="70", agent="a") as session, memory.sessions.open(user="71", agent="b") as other:
+        for _ in range(10):
+            session.signal("reward", noted[3], 2.0)
+        other.signal("reward", noted[1])
+        inside = memory.recall("jazz piano", session=session)
+        assert inside.ids.index(noted[3]) < before.ids.index(noted[3])
+        assert scores(inside)[noted[3]] - scores(before)[noted[3]] == pytest.approx(0.2 * 20 / 21)
+        assert "session reward 0.19" in inside.explain()
+        assert scores(memory.recall("jazz piano")) == scores(before), "nothing without session"
+        lane = scores(memory.recall("jazz piano", session=other))
+        assert lane == {**scores(before), noted[1]: pytest.approx(scores(before)[noted[1]] + 0.1)}, "the other lane"
+
+
+def test_annotations_lift_what_they_speak_of(memory: TidalMemory, noted: list[str]) -> None:
+    before = scores(memory.recall("jazz piano"))
+    session = memory.sessions.open()
+    session.annotate(noted[0], "rust programming language")
+    session.annotate(noted[0], "the rust book")
+    hit = next(hit for hit in memory.recall("jazz piano", session=session) if hit.id == noted[2])
+    assert hit.score - before[noted[2]] == pytest.approx(0.3)
+    assert hit.why.factors["session annotation"] == pytest.approx(0.3)
+    session.annotate(noted[0], "of the and")  # has no keyword
+    assert scores(memory.recall("jazz piano", session=session))[noted[2]] == pytest.approx(hit.score)
+
+
+def test_labels_count_as_words_of_an_entry(memory: TidalMemory) -> None:
+    tagged = memory.remember("Practise scales slowly.", tags=["borrowchecker"])
+    session = memory.sessions.open()
+    session.annotate(tagged.id, "borrowchecker")
+    [hit] = memory.recall("scales", session=session)
+    assert hit.why.factors["session annotation"] == pytest.approx(0.3)
+
+
+def test_a_reward_fades(memory: TidalMemory, noted: list[str], clock: FrozenClock) -> None:
+    session = memory.sessions.open()
+    session.signal("reward", noted[0])
+    clock.advance(hours=24)
+    hit = memory.recall("jazz piano", session=session)[0]
+    assert hit.why.factors["session reward"] == pytest.approx(0.2 * 0.5 / 1.5)
+    clock.advance(days=60)
+    assert "session reward" not in memory.recall("jazz piano", session=session)[0].why.factors
+
+
+def test_rewarded_entries_outside_the_pool_join_it_through_the_same_filters(
+    open_memory: Callable[..., TidalMemory], clock: FrozenClock
+) -> None:
+    memory = open_memory(settings=Tuning(recall={"pool": 1, "shortlist": 1}))
+    far = memory.remember("Pasta is cooked with tomatoes.", source="kitchen").id
+    gone = memory.remember("Old pasta.", valid_until=clock() + timedelta(hours=1)).id
+    memory.remember("Jazz piano.")
+    for number in range(30):
+        memory.remember(f"The piano teacher moved house, part {number}.")
+    session = memory.sessions.open()
+    session.signal("reward", far, 5.0, note="pasta")
+    session.signal("reward", gone, 5.0)
+    clock.advance(hours=2)
+    assert far not in memory.recall("jazz piano", limit=5).ids
+    hits = memory.recall("jazz piano", limit=5, session=session)
+    joined = next(hit for hit in hits if hit.id == far)
+    assert joined.why.keyword_rank is None
+    assert gone not in hits.ids
+    assert far not in memory.recall("jazz piano", limit=5, session=session, sources={"music"}).ids
+
+
+def test_signals_of_the_scope_shape_everyones_ranking_by_their_sign(memory: TidalMemory, noted: list[str]) -> None:
+    before = scores(memory.recall("jazz"))
+    memory.signals.add("like", noted[1])
+    memory.signals.add("like", noted[1])
+    memory.signals.add("skip", noted[0])
+    memory.signals.add("annotate", noted[0])
+    after = memory.recall("jazz")
+    assert scores(after)[noted[1]] - before[noted[1]] == pytest.approx(0.2 * 2 / 3)
+    assert scores(after)[noted[0]] - before[noted[0]] == pytest.approx(-0.2 * 1 / 2)
+    assert scores(memory.recall("jazz", session=memory.sessions.open())) == scores(after)
+    assert memory.signals.tally().scores["like"] == {noted[1]: 2.0}
+    assert memory.signals.tally().counts["like"].minute == 2
+    assert scores(memory.scoped("another").recall("jazz")) == {}
+
+
+def test_a_like_and_a_dislike_cancel_out(memory: TidalMemory, noted: list[str]) -> None:
+    memory.signals.add("like", noted[1])
+    memory.signals.add("dislike", noted[1])
+    hit = next(hit for hit in memory.recall("jazz") if hit.id == noted[1])
+    assert "signals" not in hit.why.factors
+
+
+def test_types_of_ones_own_have_their_half_life_and_sign(
+    open_memory: Callable[..., TidalMemory], clock: FrozenClock
+) -> None:
+    memory = open_memory(
+        settings=Settings(
+            signals={"types": {"reward": {}, "annotate": {"sign": 0}, "bury": {"half_life": 1, "sign": -1}}}
+        )
+    )
+    entry = memory.remember(TEXTS[0]).id
+    memory.signals.add("bury", entry)
+    clock.advance(hours=1)
+    assert memory.recall("jazz")[0].why.factors["signals"] == pytest.approx(-0.2 * 0.5 / 1.5)
+
+
+def test_a_whisper_feels_the_session_too(memory: TidalMemory, noted: list[str]) -> None:
+    session = memory.sessions.open()
+    assert memory.whisper("When is jazz piano practice?").ids[0] == noted[0]
+    session.signal("reward", noted[0])
+    whisper = memory.whisper("When is jazz piano practice?", session=session)
+    assert whisper.hits[0].why.factors["session reward"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_every_profile_feels_the_session(memory: TidalMemory, noted: list[str], profile: str) -> None:
+    session = memory.sessions.open()
+    session.signal("reward", noted[0])
+    hit = memory.recall("jazz piano", profile=profile, session=session)[0]
+    assert hit.why.factors["session reward"] == pytest.approx(0.1)
+
+
+def test_what_an_entry_says_now_counts_also_where_another_process_changed_it(
+    open_memory: Callable[..., TidalMemory],
+) -> None:
+    memory, writer = open_memory(), open_memory()
+    memory.facts["bridge"] = "up"
+    session = memory.sessions.open()
+    session.annotate(memory.remember("The bridge is of steel.").id, "lowered")
+
+    def gained() -> list[float | None]:
+        return [
+            hit.why.factors.get("session annotation")
+            for hit in memory.recall("bridge", kinds=["fact"], session=session)
+        ]
+
+    assert gained() == [None]
+    writer.facts["bridge"] = "lowered"
+    assert gained() == [pytest.approx(0.3)]
+
+
+def test_an_annotation_of_what_was_forgotten_shapes_nothing(open_memory: Callable[..., TidalMemory]) -> None:
+    memory, other = open_memory(), open_memory()
+    noted, kept = memory.remember("Pasta is cooked with tomatoes.").id, memory.remember("Jazz piano at noon.").id
+    before = scores(memory.recall("piano"))[kept]
+    session = memory.sessions.open()
+    session.annotate(noted, "jazz")
+    assert scores(memory.recall("piano", session=session))[kept] == pytest.approx(before + 0.3)
+    other.forget(noted)
+    assert "session annotation" not in memory.recall("piano", session=session).explain()
+
+
+def test_damaged_vectors_leave_a_recall_of_the_session_by_keywords(
+    open_memory: Callable[..., TidalMemory], tmp_path: Path
+) -> None:
+    memory = open_memory()
+    for number in range(40):
+        memory.remember(f"jazz piano {number}")
+    odd = memory.remember("Pasta is cooked with tomatoes.").id
+    session = memory.sessions.open()
+    session.signal("reward", odd, 5.0)
+    sid = session.id
+    memory.close()
+    path = tmp_path / "agent.db"
+    with closing(sqlite3.connect(path)) as file, file:  # its first number is NaN
+        file.execute("UPDATE vectors SET vector = CAST(X'0000C07F' || substr(vector, 5) AS BLOB)")
+    recall = open_memory().recall("jazz piano", session=sid, limit=41)
+    assert recall.degraded == ("damaged vectors",)
+    assert odd in recall.ids
+    assert len(recall) > 1

@@ -1,0 +1,390 @@
+"""Forgetting on request, wherever a text stands, erasing a scope, and what the receipts say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidal_plugins import (
+    DiskFull,
+    Exchange,
+    Forgotten,
+    InvalidInput,
+    Message,
+    Note,
+    NotFound,
+    Receipt,
+    TidalMemory,
+    ToolCall,
+)
+from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.testing import FrozenClock
+
+SECRET = "my grandmother Zerbinetta hides gold under the xylophone"
+RARE = ("zerbinetta", "xylophone")
+
+
+def test_a_note_is_forgotten_by_id_or_citation(memory: TidalMemory) -> None:
+    kept = memory.remember("jazz one")
+    for number, citation in enumerate(("{id}", "mem:{id}", "[mem:{id}]")):
+        gone = memory.remember(f"jazz two {number}")
+        assert memory.forget(citation.format(id=gone.id)).count == 1
+        assert [hit.entry for hit in memory.recall("jazz")] == [kept]
+        for id_ in (gone.id, f"[{gone.citation}]"):
+            with pytest.raises(Forgotten):
+                memory.get(id_)
+        assert memory.forget(gone.id).count == 0
+
+
+def test_an_episode_is_forgotten_with_its_entries(memory: TidalMemory) -> None:
+    gone, kept = memory.record(SECRET, "ok", thread="s"), memory.record("hello there", "hi", thread="s")
+    assert memory.forget(gone.citation).count == 3
+    assert memory.episodes.list() == [kept]
+    for id_ in (gone.id, *gone.entries):
+        with pytest.raises(Forgotten):
+            memory.episodes[id_]
+    assert not memory.recall("xylophone gold", kinds={"episode"})[0].why.keyword_rank
+
+
+def test_one_message_is_blanked_in_its_episode_and_the_summary_made_anew(memory: TidalMemory) -> None:
+    call = ToolCall("search", {"q": "attic"}, id="c", result="found")
+    episode = memory.record(SECRET, "I looked in the attic.", tools=[call], thread="s", id="t")
+    assert memory.forget(episode.entries[0]).count == 1
+    left = memory.episodes[episode.id]
+    assert left.query == "[forgotten]"
+    assert (left.answer, left.tool_calls, left.turn) == (episode.answer, episode.tool_calls, episode.turn)
+    assert left.entries == episode.entries[1:]
+    assert "Zerbinetta" not in left.summary
+    assert "attic" in left.summary
+    assert memory.recall("looked in the attic", kinds={"episode"})[0].id == episode.id
+    hits = memory.recall("Zerbinetta xylophone", kinds={"episode", "conversation"})
+    assert all(hit.why.keyword_rank is None for hit in hits)
+
+
+def test_an_episode_of_which_nothing_is_left_goes_too(memory: TidalMemory) -> None:
+    episode = memory.record(SECRET, "ok then")
+    assert memory.forget(*episode.entries).count == 3
+    with pytest.raises(Forgotten):
+        memory.episodes[episode.id]
+    assert memory.episodes.list() == []
+
+
+def test_a_source_is_forgotten_whole(memory: TidalMemory) -> None:
+    memory.remember(
+        [Note("page one", source="a.md"), Note("page two", source="a.md"), Note("page three", source="b.md")]
+    )
+    assert memory.forget(source="a.md").count == 2
+    assert [hit.text for hit in memory.recall("page")] == ["page three"]
+
+
+def test_a_thread_is_forgotten_whole(memory: TidalMemory) -> None:
+    memory.record(SECRET, "ok", thread="a")
+    memory.remember([Note("kept in thread a", thread="a")])
+    other = memory.record("hello there", "hi", thread="b")
+    assert memory.forget(thread="a").count == 4
+    assert memory.episodes.list() == [other]
+    assert memory.forget(thread="a").count == 0
+
+
+def test_other_scopes_keep_the_same_text(memory: TidalMemory) -> None:
+    other = memory.scoped("other")
+    kept = other.record(SECRET, "ok", thread="s", id="t")
+    memory.record(SECRET, "ok", thread="s", id="t")
+    assert memory.forget(thread="s").count == 3
+    assert other.episodes[kept.id] == kept
+    assert other.recall("xylophone")[0].why.keyword_rank == 1
+    assert other.record(SECRET, "well").query == SECRET
+
+
+def test_forgetting_needs_something_to_forget(memory: TidalMemory) -> None:
+    with pytest.raises(InvalidInput):
+        memory.forget()
+    assert memory.forget("unknown").count == memory.forget(source="unknown").count == 0
+    assert not memory.forget("unknown")
+    assert memory.forget("unknown") == Receipt()
+    with pytest.raises(NotFound) as caught:
+        memory.get("ep:unknown")
+    assert not isinstance(caught.value, Forgotten)
+
+
+def test_the_same_text_is_not_captured_again(memory: TidalMemory) -> None:
+    episode = memory.record(SECRET, "ok then")
+    memory.forget(episode.id)
+    again = memory.record(f"  {SECRET.upper()}\n", "I see.")
+    assert again.query == "[forgotten]"
+    assert [memory.get(id_).text for id_ in again.entries] == ["I see."]
+    with pytest.raises(Forgotten):
+        memory.remember(SECRET)
+    with pytest.raises(Forgotten):
+        memory.remember([Note("something else"), Note(SECRET, kind="fact")])
+    assert not any(hit.text == "something else" for hit in memory.recall("something else"))
+
+
+def test_every_spelling_of_a_forgotten_text_in_one_batch_is_blanked(memory: TidalMemory) -> None:
+    memory.forget(memory.remember(SECRET).id)
+    spellings = [SECRET, SECRET.upper(), f" {SECRET}"]
+    memory.record_many([Exchange((Message("user", text), Message("assistant", "hm"))) for text in spellings])
+    assert [episode.query for episode in memory.episodes.list()] == ["[forgotten]"] * 3
+
+
+def test_a_forgotten_turn_that_is_replayed_stays_forgotten(memory: TidalMemory, clock: FrozenClock) -> None:
+    call = ToolCall("search", {"q": "xylophone"}, id="c", result="gold!")
+    turn = {"id": "t", "thread": "s", "tools": [call]}
+    episode = memory.record(SECRET, "ok then", **turn)
+    memory.forget(episode.id)
+    clock.advance(hours=1)
+    again = memory.record(SECRET, "ok then", **turn)
+    assert (again.id, again.messages, again.entries) == (episode.id, (), ())
+    assert memory.episodes.list() == []
+    with pytest.raises(Forgotten):
+        memory.episodes[episode.id]
+
+
+def test_a_turn_that_goes_on_keeps_its_forgotten_message_blank(memory: TidalMemory) -> None:
+    asked = Message("user", SECRET, id="u")
+    episode = memory.record(messages=[asked, Message("assistant", "One moment.", id="a")])
+    memory.forget(episode.entries[0])
+    after = memory.record(messages=[asked, Message("assistant", "Here you are.", id="b")], id="u")
+    assert after.id == episode.id
+    assert [m.text for m in after.messages] == ["[forgotten]", "One moment.", "Here you are."]
+    assert "Zerbinetta" not in after.summary
+
+
+@pytest.mark.parametrize("how", ["episode", "message", "note", "thread"])
+def test_no_byte_of_a_forgotten_text_is_left_in_any_file(memory: TidalMemory, tmp_path: Path, how: str) -> None:
+    for n in range(20):
+        memory.record(f"filler {n}", "ok", id=str(n))
+    if how == "note":
+        gone = memory.remember(SECRET * 40).id
+    else:
+        episode = memory.record(SECRET, "Then I looked in the attic.", thread="quiet")
+        gone = episode.entries[0] if how == "message" else episode.id
+    memory.recall("xylophone")
+    assert any(_found(tmp_path))
+    if how == "thread":
+        memory.forget(thread="quiet")
+    else:
+        memory.forget(gone)
+    assert not any(_found(tmp_path))
+    assert memory.recall("filler 7")[0].text == "filler 7"
+
+
+def _found(folder: Path) -> list[Any]:
+    """The words of the secret that stand in any file. Nothing else in this process reads the files meanwhile."""
+    files = [file.read_bytes().lower() for file in folder.iterdir()]
+    return [word for word in RARE for content in files if word.encode() in content]
+
+
+def test_bytes_that_a_failed_scrub_left_go_when_the_memory_is_opened_again(
+    open_memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: SQLiteStorage) -> bool:
+        raise DiskFull("no space left")
+
+    memory = open_memory()
+    memory.record(SECRET, "ok", thread="s")
+    with monkeypatch.context() as broken:
+        broken.setattr(SQLiteStorage, "scrub", full)
+        receipt = memory.forget(thread="s")
+        assert (receipt.count, receipt.complete) == (3, False)
+        assert "no space left" in receipt.remains[0]
+    assert memory.episodes.list() == []
+    memory.close()
+    open_memory().close()
+    on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file()).lower()
+    assert not [word for word in RARE if word.encode() in on_disk]
+
+
+def test_everyday_words_of_a_forgotten_turn_can_be_said_again(memory: TidalMemory) -> None:
+    memory.forget(memory.record("run the tests again", "Noted.").id)
+    assert memory.record("run the tests again", "Noted.").query == "run the tests again"
+
+
+def test_a_forgotten_secret_is_not_captured_again(memory: TidalMemory) -> None:
+    memory.forget(memory.record("hunter2", "I will keep it").id)
+    assert memory.record("hunter2", "I will keep it").query == "[forgotten]"
+
+
+# receipts, forgetting everywhere, and scopes
+
+
+ZITHER = "my uncle Barnaby buried the zither under the pergola"
+
+
+def left_in(folder: Path, *words: str) -> list[str]:
+    """The words that stand in any file. Nothing else in this process reads the files meanwhile."""
+    files = [file.read_bytes().lower() for file in folder.iterdir() if file.is_file()]
+    return [word for word in words for content in files if word.encode() in content]
+
+
+# receipts
+
+
+def test_a_receipt_says_what_went_and_from_where(memory: TidalMemory) -> None:
+    turn = memory.record(ZITHER, "I see.", thread="a")
+    assert "zither" in str(memory.dossiers.refresh("zither"))
+    assert "zither" in str(memory.capsule.read())
+    receipt = memory.forget(turn.id)
+    assert receipt.count == 3
+    assert receipt.ids == tuple(sorted([turn.id, *turn.entries]))
+    assert (receipt.shelves["conversation"], receipt.shelves["episode"]) == (2, 1)
+    assert receipt.shelves["dossiers"] == receipt.shelves["capsules"] == 1
+    assert receipt.complete
+    assert receipt.blanked == ()
+    assert str(receipt).startswith("3 removed (1 capsules, 2 conversation, 1 dossiers, 1 episode")
+
+
+def test_a_receipt_names_the_turns_that_lost_a_part(memory: TidalMemory) -> None:
+    turn = memory.record(ZITHER, "I see, under the pergola.", thread="a")
+    receipt = memory.forget(turn.entries[0])
+    assert (receipt.ids, receipt.blanked) == ((turn.entries[0],), (turn.id,))
+
+
+def test_what_is_erased_during_a_scrub_is_scrubbed_too(memory: TidalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = memory.record(ZITHER, "ok"), memory.record("The spare key hangs in the cellar.", "ok")
+    scrubs = iter(("during", "full", "again"))
+
+    def scrub(self: SQLiteStorage) -> bool:
+        match next(scrubs):
+            case "during":
+                assert not memory.forget(second.id).complete
+            case "full":
+                raise DiskFull("no space left")
+        return True
+
+    monkeypatch.setattr(SQLiteStorage, "scrub", scrub)
+    assert memory.forget(first.id).complete
+    assert memory.stats().unscrubbed_bytes
+    assert memory.forget(memory.remember("The bell is broken.").id).complete
+    assert not memory.stats().unscrubbed_bytes
+
+
+# everywhere
+
+
+def test_the_same_text_is_forgotten_in_every_thread(memory: TidalMemory, tmp_path: Path) -> None:
+    first = memory.record(ZITHER, "Noted.", thread="a")
+    again = memory.record(ZITHER.upper(), "Noted.", thread="b")
+    quoted = memory.record(f"Did I tell you that {ZITHER}?", "Yes.", thread="c")
+    memory.remember(f"Notes. {ZITHER.capitalize()}.", source="diary.md")
+    memory.facts["treasure"] = ZITHER
+    memory.facts["treasure"] = "gone"
+    call = ToolCall("search", {"query": ZITHER}, id="c", result=f"1 result: {ZITHER}")
+    memory.record("Search for it.", "Found one.", tools=[call], thread="d")
+    memory.dossiers.refresh("pergola")
+    receipt = memory.forget(first.entries[0], everywhere=True)
+    assert receipt.complete
+    assert {first.entries[0], again.entries[0], quoted.entries[0]} <= set(receipt.ids)
+    for query in ("zither", "uncle Barnaby", "treasure pergola"):
+        assert not [hit for hit in memory.recall(query, include_archived=True) if "zither" in hit.text.lower()]
+    assert memory.episodes[quoted.id].answer == "Yes."
+    [searched] = memory.episodes.list(thread="d")
+    assert searched.answer == "Found one."
+    assert "zither" not in str(searched)
+    assert "zither" not in str(memory.facts.history("treasure"))
+    assert memory.facts["treasure"] == "gone"
+    assert not left_in(tmp_path, "zither", "barnaby")
+
+
+def test_without_everywhere_the_other_thread_keeps_its_words(memory: TidalMemory) -> None:
+    first, again = (memory.record(ZITHER, "Noted.", thread=thread) for thread in "ab")
+    memory.forget(first.id)
+    assert memory.get(again.entries[0]).text == ZITHER
+
+
+def test_everywhere_spares_what_everybody_says_and_other_scopes(memory: TidalMemory) -> None:
+    other = memory.scoped("other").record(ZITHER, "Noted.")
+    first = memory.record(ZITHER, "Noted.", thread="a")
+    tram = memory.record("The tram leaves at nine.", "Noted.", thread="b")
+    memory.forget(first.id, everywhere=True)
+    assert memory.episodes[tram.id] == tram
+    assert memory.scoped("other").episodes[other.id] == other
+
+
+# what drops and deletes
+
+
+def test_a_dossier_that_is_dropped_leaves_no_byte(memory: TidalMemory, tmp_path: Path) -> None:
+    memory.record("The harbour light is broken.", "I see.")
+    memory.dossiers.refresh("Zebedee's harbour light")
+    assert left_in(tmp_path, "zebedee")
+    memory.dossiers.drop("Zebedee's harbour light")
+    assert not left_in(tmp_path, "zebedee")
+
+
+def test_an_item_that_is_deleted_leaves_no_byte(memory: TidalMemory, tmp_path: Path) -> None:
+    from langgraph_tidal import TidalStore
+
+    store = TidalStore(memory)
+    store.put(("notes",), "k", {"text": ZITHER})
+    assert store.search(("notes",), query="zither")
+    store.delete(("notes",), "k")
+    assert not left_in(tmp_path, "zither", "barnaby")
+
+
+# scopes
+
+
+def fill(memory: TidalMemory, word: str) -> None:
+    """Write something with a word onto every shelf."""
+    memory.record(f"My uncle {word} works at Harbour {word}.", f"I met {word}.", thread=word, metadata={"m": word})
+    memory.record(f"{word} moved to Lisbon.", f"Bye {word}.", tools=[ToolCall(word, {word: word}, result=word)])
+    memory.remember(f"All about {word}.", source=f"{word}.md", tags=[word])
+    memory.facts["owner"] = word
+    memory.facts["owner"] = f"not {word}"
+    memory.graph.index_pending()
+    memory.dossiers.refresh(word)
+    memory.capsule.write(memory.capsule.read().edit(identity=f"I serve {word}."))
+    memory.whisper(f"Who is {word}?")
+    with memory.sessions.open(user=word, agent="a") as session:
+        session.annotate(memory.episodes.list()[0].entries[0], f"look for {word}")
+    memory.forget(memory.remember(f"A {word} to forget with many words.").id)
+    memory.maintenance.run()
+
+
+def test_an_erased_scope_leaves_no_byte_and_other_scopes_are_untouched(open_memory: Any, tmp_path: Path) -> None:
+    memory = open_memory()
+    gone, kept = memory.scoped("user", "1"), memory.scoped("user", "2")
+    fill(kept, "quagmire")
+    fill(gone, "zephyrine")
+    before = kept.episodes.list(), dict(kept.facts), str(kept.dossiers["quagmire"]), kept.signals.tally()
+    receipt = gone.erase_scope()
+    assert receipt.complete
+    assert receipt.shelves["episode"] == 2
+    assert receipt.count > 6
+    assert not left_in(tmp_path, "zephyrine")
+    assert gone.episodes.list() == gone.dossiers.list() == gone.graph.entities() == []
+    assert dict(gone.facts) == {}
+    assert "serve" not in str(gone.capsule.read())
+    assert not gone.recall("zephyrine")
+    assert (kept.episodes.list(), dict(kept.facts), str(kept.dossiers["quagmire"]), kept.signals.tally()) == before
+    assert kept.recall("quagmire")
+    assert not gone.erase_scope()
+    assert gone.record("zephyrine is back", "Welcome.").query == "zephyrine is back"
+    assert gone.recall("zephyrine back")[0].text == "zephyrine is back"
+
+
+def test_scopes_below_go_if_asked(memory: TidalMemory, tmp_path: Path) -> None:
+    mine = memory.scoped("user", "1")
+    from langgraph_tidal import TidalStore
+
+    store = TidalStore(mine)
+    store.put(("notes",), "k", {"text": ZITHER})
+    near = memory.scoped("user", "10").record("The tram leaves at nine.", "Noted.")
+    mine.erase_scope()
+    assert store.get(("notes",), "k")
+    receipt = mine.erase_scope(below=True)
+    assert receipt.shelves == {"item": 1}
+    assert store.get(("notes",), "k") is None
+    assert not left_in(tmp_path, "zither")
+    assert memory.scoped("user", "10").episodes[near.id] == near
+
+
+def test_what_was_forgotten_in_an_erased_scope_is_not_refused(memory: TidalMemory) -> None:
+    memory.forget(memory.remember(ZITHER).id)
+    with pytest.raises(Forgotten):
+        memory.remember(ZITHER)
+    memory.erase_scope()
+    assert memory.remember(ZITHER).text == ZITHER

@@ -638,6 +638,20 @@ async def test_the_loop_runs_on_while_another_process_holds_the_write_lock(memor
     assert len(store.search(("notes",), limit=100)) == 51
 
 
+def test_whispers_of_the_last_turns_are_kept_for_their_next_steps(reminded, embedder):
+    recall = RecallNode(reminded)
+    first = {"messages": [HumanMessage(ASK, id="h0")]}
+    shown = recall.invoke(first, thread("t"))
+    for number in range(1, 64):
+        recall.invoke({"messages": [HumanMessage("Thanks!", id=f"h{number}")]}, thread("t"))
+    assert recall.invoke(first, thread("t")) == shown
+    assert embedder.recalls == [ASK]
+    for number in range(64, 129):
+        recall.invoke({"messages": [HumanMessage("Thanks!", id=f"h{number}")]}, thread("t"))
+    recall.invoke(first, thread("t"))
+    assert embedder.recalls == [ASK] * 2, "and no more of them"
+
+
 class Stumbling(HashingEmbedder):
     """Returns NaN once."""
 

@@ -784,8 +784,8 @@ def test_what_cannot_be_put_is_refused(tmp_path, given, reason):
 
 @pytest.mark.parametrize(
     "op",
-    [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), SearchOp(DOCS, query=5), GetOp(DOCS, 7), ListNamespacesOp(limit=-1),
-     ListNamespacesOp(offset=-1), 5],
+    [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), SearchOp(DOCS, query=5), GetOp(DOCS, 7), 5,
+     ListNamespacesOp(limit=-1), ListNamespacesOp(offset=-1)],
 )  # fmt: skip
 def test_bad_operations_and_indexes_are_refused(memory, op):
     with pytest.raises(InvalidInput):

@@ -57,7 +57,7 @@ def test_names_that_were_allowed_and_loopback_are_known(visit: Visit, filled: Ti
 
 def test_any_token_in_the_printed_address_opens_the_pages(filled: TidalMemory) -> None:
     token, told = "aaaa&bbb+ccc#ddd%41;eee", list[str]()
-    with _serving(filled, told, token=token), httpx.Client(follow_redirects=True) as client:
+    with _serving(filled, told, token=token), httpx.Client(follow_redirects=True, timeout=PATIENCE) as client:
         assert client.get(told[0]).status_code == 200
         assert client.get(told[0].partition("?")[0] + "timeline").status_code == 200
 
@@ -65,7 +65,7 @@ def test_any_token_in_the_printed_address_opens_the_pages(filled: TidalMemory) -
 def test_the_printed_address_is_one_that_is_answered(filled: TidalMemory) -> None:
     told = list[str]()
     with _serving(filled, told, host="127.0.0.2"):
-        assert httpx.get(told[0], follow_redirects=False).status_code == 303
+        assert httpx.get(told[0], follow_redirects=False, timeout=PATIENCE).status_code == 303
     with _serving(filled, told, host="0.0.0.0", token=TOKEN, hosts=("desk.local",)):
         assert re.fullmatch(rf"http://desk\.local:\d+/\?token={TOKEN}", told[1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from starlette.testclient import TestClient
 from tests.conftest import OpenMemory
 from tidal_inspect.app import application
 from tidal_plugins import TidalMemory, ToolCall
+from tidal_plugins.testing import NOON, FrozenClock
 
 if TYPE_CHECKING:
     from tests.inspect.browser import Desk
@@ -56,6 +58,24 @@ def visit() -> Visit:
 def filled(open_memory: OpenMemory) -> TidalMemory:
     """Return a memory with a small life in it."""
     return fill(open_memory())
+
+
+@pytest.fixture
+def known(filled: TidalMemory, clock: FrozenClock) -> TidalMemory:
+    """Return a memory with relations, a conflict, a superseded value, a dossier, sessions and an archive."""
+    graph = filled.graph
+    graph.relate("Nora", "works_at", "the mint", since=NOON - timedelta(days=300), until=NOON - timedelta(days=100))
+    graph.relate("Nora", "lives_in", "Porto", since=NOON - timedelta(days=90))
+    graph.relate("checkout", "depends_on", "billing")
+    filled.record("The bridge is closed.", "I see.", thread="bridge")
+    filled.record("My office is in Bergen now.", "Noted.", thread="move")
+    clock.advance(hours=1)
+    filled.record("My office is in Lisbon now.", "Noted.", thread="move")
+    filled.supersessions.find()
+    filled.associations.link_pending()
+    filled.dossiers.refresh("clocks")
+    filled.capsule.read()
+    return filled
 
 
 @pytest.fixture

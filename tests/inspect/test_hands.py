@@ -181,6 +181,60 @@ def test_keeping_a_fact_keeps_it_for_recall(desk: Desk, clock: FrozenClock) -> N
     assert desk.audit[-1].entry == "resolve bridge keep=fact"
 
 
+# one hand after the other
+
+
+@pytest.fixture
+def knowing(visit: Visit, known: TidalMemory) -> Desk:
+    return Desk(visit(known, allow_writes=True), known)
+
+
+def test_a_memory_is_pinned_let_go_and_restored(knowing: Desk, clock: FrozenClock) -> None:
+    memory = knowing.memory
+    path = f"/entry/{next(hit for hit in memory.recall('kiln degrees') if 'kiln' in hit.text).id}"
+    assert "fades no more" in knowing.press(path, "pin")
+    assert memory.get(path[7:]).tier.cold_at is None  # type: ignore[union-attr]
+    knowing.press(path, "unpin")
+    clock.advance(hours=24 * 400)
+    assert not memory.recall("kiln degrees", kinds=["conversation"])
+    assert "finds it again" in knowing.press(path, "restore")
+    assert memory.recall("kiln degrees", kinds=["conversation"])
+    assert "finds it again" in knowing.press("/health", "restore")
+
+
+def test_entities_are_merged_and_parted(knowing: Desk) -> None:
+    assert "They are one" in knowing.press("/graph?name=checkout", "merge", absorb="billing")
+    assert knowing.memory.graph.entity("billing").name == "checkout"
+    assert "two again" in knowing.press("/graph?name=checkout", "unmerge")
+    assert knowing.memory.graph.entity("billing").name == "billing"
+
+
+def test_facts_are_set_corrected_and_ended(knowing: Desk) -> None:
+    facts = knowing.memory.facts
+    knowing.press("/knowledge", "fact", key="berths", value="12")
+    knowing.press("/fact?key=berths", "fact", value="twelve")
+    assert facts["berths"] == "twelve"
+    knowing.press("/fact?key=berths", "end")
+    assert "berths" not in facts
+    assert [fact.value for fact in facts.history("berths")] == [12, "twelve"]
+
+
+@pytest.mark.parametrize(("place", "value"), [(0, "open"), (1, "closed")])
+def test_a_conflict_is_resolved_and_a_wrong_supersession_taken_back(knowing: Desk, place: int, value: str) -> None:
+    memory, before = knowing.memory, knowing.memory.supersessions.list()
+    knowing.press("/knowledge", "unsupersede")
+    assert len(memory.supersessions.list()) == len(before) - 1
+    assert "is closed" in knowing.press("/knowledge", "resolve", place=place)
+    assert (memory.facts["bridge"], memory.facts.conflicts()) == (value, [])
+
+
+def test_an_unusable_capsule_is_refused_in_words(knowing: Desk) -> None:
+    before = str(knowing.memory.capsule.read())
+    told = knowing.press("/capsule", "capsule", 400, **{"section identity": "I keep the book.\n" * 400})
+    assert 'class="error"' in told
+    assert str(knowing.memory.capsule.read()) == before
+
+
 # the audit
 
 

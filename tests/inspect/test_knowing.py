@@ -9,7 +9,7 @@ import pytest
 from tests.inspect.browser import Desk
 from tests.inspect.conftest import HOST, Browse, Visit
 from tidal_plugins import Forgotten, TidalMemory
-from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.testing import NOON
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
 
@@ -31,24 +31,6 @@ VIEWS = {
     "/hands": "only reads",
 }
 """Addresses, and words that are on the page."""
-
-
-@pytest.fixture
-def known(filled: TidalMemory, clock: FrozenClock) -> TidalMemory:
-    """Return a memory with relations, a conflict, a superseded value, a dossier, sessions and an archive."""
-    graph = filled.graph
-    graph.relate("Nora", "works_at", "the mint", since=NOON - timedelta(days=300), until=NOON - timedelta(days=100))
-    graph.relate("Nora", "lives_in", "Porto", since=NOON - timedelta(days=90))
-    graph.relate("checkout", "depends_on", "billing")
-    filled.record("The bridge is closed.", "I see.", thread="bridge")
-    filled.record("My office is in Bergen now.", "Noted.", thread="move")
-    clock.advance(hours=1)
-    filled.record("My office is in Lisbon now.", "Noted.", thread="move")
-    filled.supersessions.find()
-    filled.associations.link_pending()
-    filled.dossiers.refresh("clocks")
-    filled.capsule.read()
-    return filled
 
 
 @pytest.fixture
@@ -140,6 +122,8 @@ def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:
 
 def test_a_memory_is_looked_at_and_then_forgotten(desk: Desk, known: TidalMemory) -> None:
     said = next(hit for hit in known.recall("kiln degrees") if "kiln" in hit.text)
+    desk.open("/knowledge")
+    desk.picture("knowledge")
     assert "1 would go" in press(desk, f"/entry/{said.id}", "Forget it: look first")
     assert known.get(said.id).text == said.text
     desk.picture("forgetting")
@@ -161,58 +145,3 @@ def test_a_text_is_corrected(desk: Desk, known: TidalMemory) -> None:
     desk.tab.get_by_role("link", name="Back").click()
     desk.tab.get_by_role("link", name="Its earlier text").click()
     assert note.text in desk.tab.locator("main").inner_text()
-
-
-def test_a_memory_is_pinned_let_go_and_restored(desk: Desk, known: TidalMemory, clock: FrozenClock) -> None:
-    said = next(hit for hit in known.recall("kiln degrees") if "kiln" in hit.text)
-    assert "fades no more" in press(desk, f"/entry/{said.id}", "Pin it")
-    assert known.get(said.id).tier.cold_at is None  # type: ignore[union-attr]
-    press(desk, f"/entry/{said.id}", "Let it fade")
-    clock.advance(hours=24 * 400)
-    assert not known.recall("kiln degrees", kinds=["conversation"])
-    assert "finds it again" in press(desk, f"/entry/{said.id}", "Restore it")
-    assert known.recall("kiln degrees", kinds=["conversation"])
-    assert "finds it again" in press(desk, "/health", "Restore")
-
-
-def test_entities_are_merged_and_parted(desk: Desk, known: TidalMemory) -> None:
-    assert "They are one" in press(desk, "/graph?name=checkout", "Make them one", absorb="billing")
-    assert known.graph.entity("billing").name == "checkout"
-    tab = desk.open("/graph?name=checkout")
-    tab.locator("form[action='/hands/unmerge'] button").click()
-    assert "two again" in tab.locator("main").inner_text()
-    assert known.graph.entity("billing").name == "billing"
-
-
-def test_facts_are_set_corrected_and_ended(desk: Desk, known: TidalMemory) -> None:
-    press(desk, "/knowledge", "Set the fact", key="berths", value="12")
-    assert known.facts["berths"] == 12
-    press(desk, "/fact?key=berths", "Correct it", value="twelve")
-    assert known.facts["berths"] == "twelve"
-    press(desk, "/fact?key=berths", "It holds no more")
-    assert "berths" not in known.facts
-    assert [fact.value for fact in known.facts.history("berths")] == [12, "twelve"]
-
-
-@pytest.mark.parametrize(("button", "value"), [("Keep the first", "open"), ("Take the second", "closed")])
-def test_a_conflict_is_resolved(desk: Desk, known: TidalMemory, button: str, value: str) -> None:
-    assert "is closed" in press(desk, "/knowledge", button)
-    assert (known.facts["bridge"], known.facts.conflicts()) == (value, [])
-
-
-def test_a_wrong_supersession_is_taken_back(desk: Desk, known: TidalMemory) -> None:
-    before = known.supersessions.list()
-    desk.open("/knowledge")
-    desk.picture("knowledge")
-    press(desk, "/knowledge", "This is wrong: both hold")
-    assert len(known.supersessions.list()) == len(before) - 1
-
-
-def test_an_unusable_capsule_is_refused_in_words(desk: Desk, known: TidalMemory) -> None:
-    before = str(known.capsule.read())
-    tab = desk.open("/capsule")
-    tab.locator("textarea").first.fill("I keep the book.\n" * 400)
-    tab.get_by_role("button", name="Keep it").click()
-    assert tab.locator(".error").count() == 1
-    desk.errors.clear()  # the browser notes the status of the refusal
-    assert str(known.capsule.read()) == before

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from html import unescape
 
 import pytest
 
 from tests.inspect.browser import Desk
 from tests.inspect.conftest import HOST, Browse, Visit
-from tidal_plugins import Forgotten, TidalMemory
+from tidal_plugins import Affect, Forgotten, TidalMemory
 from tidal_plugins.testing import NOON
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
@@ -77,6 +78,35 @@ def test_an_entity_is_shown_as_it_was_at_a_date(visit: Visit, known: TidalMemory
     began = (NOON - timedelta(days=90)).date()
     assert "Porto" in relations(began.isoformat())  # at noon of that day
     assert "Porto" not in relations((began - timedelta(days=1)).isoformat())
+
+
+def test_a_relation_shows_who_said_it_and_a_web_what_comes_up_together(visit: Visit, known: TidalMemory) -> None:
+    client = visit(known)
+    turn = known.episodes.list(thread="monday")[0]
+    said = next(one for one in known.graph.relations(about="Nora") if turn.id in one.episodes)
+    page = unescape(client.get(f"/relation/{said.id}").text)
+    assert known.graph.sentence(said) in page
+    assert f'href="/episode/{turn.id}"' in page
+    assert all(one.quote in page for one in known.graph.evidence(said))
+    reached = known.associations.spread(turn.entries[0], limit=5)
+    page = unescape(client.get(f"/web?entry={turn.entries[0]}").text)
+    assert reached
+    assert all(known.get(one.id).text in page for one in reached)
+    assert "<polyline" in page
+    for days, there in ((200, True), (50, False)):
+        day = (NOON - timedelta(days=days)).date().toordinal()
+        relations = client.get(f"/graph?name=Nora&day={day}").text.split(">Relations</h2>")[1].split("<h2")[0]
+        assert ("mint" in relations) == there
+
+
+def test_profiles_beside_each_other_show_their_own_scores(visit: Visit, known: TidalMemory) -> None:
+    turn = "Where does my cousin Nora repair clocks?"
+    asked = {"turn": turn, "compare": "1", "b_profile": "tidal", "b_mood": "stirred: furious"}
+    _, left, right = visit(known).get("/", params=asked).text.split("<section")
+    there = known.recall(turn, limit=40, profile="tidal", affect=Affect(-0.8, 0.9))
+    assert "profile balanced" in left
+    assert "profile tidal" in right
+    assert f"score {there[0].score:.3f}" in right
 
 
 def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,10 +79,11 @@ def unpaired(messages: Sequence[Any]) -> list[str]:
     return wrong + waiting
 
 
-@pytest.fixture(scope="module")
-def watch(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Watch:
+@pytest.fixture
+def watch(tmp_path: Path, pytestconfig: pytest.Config) -> Watch:
     """Return what was asked while the agent lived, in two halves: each opens the memory and the checkpoints anew."""
-    folder = tmp_path_factory.mktemp("coding")
+    folder = tmp_path / "coding"
+    folder.mkdir()
     project, clock = Project(folder / "parcel-service"), FrozenClock()
     script = Script(project, SEED)
     watch, model = Watch(script), Coder()
@@ -105,7 +107,13 @@ def watch(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
     return watch
 
 
-def test_twenty_questions_are_answered_after_each_compaction(watch: Watch) -> None:
+def test_a_coding_agent_sees_the_state_of_its_work_and_loses_nothing(watch: Watch) -> None:
+    twenty_questions_are_answered_after_each_compaction(watch)
+    every_call_fits_and_has_its_request_and_its_tool_pairs(watch)
+    the_checkpoints_and_the_memory_keep_every_turn_verbatim(watch)
+
+
+def twenty_questions_are_answered_after_each_compaction(watch: Watch) -> None:
     assert len(watch.asked) > len(watch.requests) / 15
     assert all(len(answers) == 20 for answers in watch.asked)
     wrong = Counter(question for question, _ in watch.wrong)
@@ -113,7 +121,7 @@ def test_twenty_questions_are_answered_after_each_compaction(watch: Watch) -> No
     assert wrong.total() <= 0.02 * 20 * len(watch.asked), wrong
 
 
-def test_every_call_fits_and_has_its_request_and_its_tool_pairs(watch: Watch) -> None:
+def every_call_fits_and_has_its_request_and_its_tool_pairs(watch: Watch) -> None:
     tokens = [each for each, _, _ in watch.calls]
     assert MAX_TOKENS / 2 < max(tokens) <= MAX_TOKENS
     assert {shown for _, shown, _ in watch.calls} == {1}
@@ -121,7 +129,7 @@ def test_every_call_fits_and_has_its_request_and_its_tool_pairs(watch: Watch) ->
     assert len(set(watch.contexts)) < len(watch.contexts) / 3, "rebuilt now and then, not at every call"
 
 
-def test_the_checkpoints_and_the_memory_keep_every_turn_verbatim(watch: Watch) -> None:
+def the_checkpoints_and_the_memory_keep_every_turn_verbatim(watch: Watch) -> None:
     assert [message.text for message in watch.kept if isinstance(message, HumanMessage)] == watch.requests
     assert not [message for message in watch.kept if "lc_source" in message.additional_kwargs]
     assert watch.recorded == watch.requests

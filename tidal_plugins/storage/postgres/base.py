@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.dialect import POSTGRES, facets_of
 from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.texts import array_of
 from tidal_plugins.storage.postgres.work import ALL
+from tidal_plugins.storage.rows import Row
+from tidal_plugins.storage.sql.dialect import Insert, SQLStore
 
 _FIGURES = """
     SELECT c.passages, c.words, t.generation, coalesce(s.erasures, 0), coalesce(s.changes, 0)
@@ -28,9 +33,10 @@ class Figures(NamedTuple):
     changes: int
 
 
-class PostgresBase:
+class PostgresBase(SQLStore):
     """Base of a part of the engine."""
 
+    dialect = POSTGRES
     _db: Connections
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -39,13 +45,33 @@ class PostgresBase:
     def snapshot(self) -> AbstractContextManager[None]:
         return self._db.snapshot()
 
+    def question(self) -> AbstractContextManager[None]:
+        return self._db.question()
+
     @abstractmethod
     def _stored(self, scope: Scope, entries: int) -> None:
         """Note that so many entries were stored in a scope."""
 
-    def question(self) -> AbstractContextManager[None]:
-        """Let one statement read, in the block that is open, or in none."""
-        return self._db.question()
+    def _key(self, scope: Scope) -> int:
+        return number_of(scope)
+
+    def _query(self, table: str, place: Scope | str, sql: str, *values: Any) -> list[Any]:
+        return self._db.rows(place, POSTGRES.sql(sql), *values)
+
+    def _kept(self, table: str, place: Scope | str, sql: str, *values: Any) -> list[Any]:
+        return self._db.kept(place, POSTGRES.sql(sql), *values)
+
+    def _run(self, place: Scope | str, sql: str, *values: Any) -> int:
+        return self._db.run(place, (POSTGRES.sql(sql), values))
+
+    def _later(self, place: Scope | str, sql: str, *values: Any) -> None:
+        self._db.later(place, (POSTGRES.sql(sql), values))
+
+    def _insert(self, place: Scope | str, insert: Insert, shared: Row, rows: Iterable[Row]) -> None:
+        filed = insert.filed and tuple(insert.columns).index("metadata")
+        given = [(*row, array_of(facets_of(row[filed]))) for row in rows] if insert.filed else rows
+        columns = map(list, zip(*given, strict=True))
+        self._db.later(place, (POSTGRES.insert(insert), [*shared, *columns]))
 
 
 def figures(db: Connections, scope: Scope) -> Figures:

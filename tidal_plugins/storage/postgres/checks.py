@@ -15,11 +15,11 @@ from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.documents import META
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase
 from tidal_plugins.storage.postgres.conditions import facets_of
-from tidal_plugins.storage.postgres.documents import COPIES
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.saving import Saved
 from tidal_plugins.storage.postgres.schema import GONE_SUM
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
+from tidal_plugins.storage.sql.documents import COPIES
 from tidal_plugins.storage.values import from_json
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")

@@ -16,10 +16,7 @@ from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.postgres.checks import CheckStore
 from tidal_plugins.storage.postgres.connections import Connections
-from tidal_plugins.storage.postgres.documents import DocumentStore
-from tidal_plugins.storage.postgres.links import LinkStore
-from tidal_plugins.storage.postgres.listing import ListingStore
-from tidal_plugins.storage.postgres.log import LogStore
+from tidal_plugins.storage.postgres.parts import PostgresDocuments, PostgresLinks, PostgresListing, PostgresLog
 from tidal_plugins.storage.postgres.renewal import remove_replaced
 from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
 from tidal_plugins.storage.postgres.search import SearchStore
@@ -50,7 +47,9 @@ _BYTES = """
 """
 
 
-class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, ListingStore, Storage):
+class PostgresStorage(
+    EntryStore, SearchStore, PostgresLinks, PostgresLog, PostgresDocuments, CheckStore, PostgresListing, Storage
+):
     """Stores a memory in a PostgreSQL database, which any number of processes on any machine may share.
 
     ``durability="fast"`` lets the server acknowledge a commit before it is on disk: nothing tears, but a crash of the

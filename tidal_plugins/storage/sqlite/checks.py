@@ -12,8 +12,8 @@ from tidal_plugins.storage.checks import Checks, Examined
 from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
 from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
+from tidal_plugins.storage.sql.documents import COPIES
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
-from tidal_plugins.storage.sqlite.documents import COPIES
 from tidal_plugins.storage.sqlite.gone import gone_checksum
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
 from tidal_plugins.storage.sqlite.saving import SAVED, Saved, piece_of

@@ -17,13 +17,10 @@ from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
-from tidal_plugins.storage.sqlite.documents import DocumentStore
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
-from tidal_plugins.storage.sqlite.links import LinkStore
-from tidal_plugins.storage.sqlite.listing import ListingStore
-from tidal_plugins.storage.sqlite.log import LogStore
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
+from tidal_plugins.storage.sqlite.parts import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 from tidal_plugins.storage.sqlite.scopes import Scopes
 from tidal_plugins.storage.sqlite.search import SearchStore
 
@@ -37,7 +34,7 @@ SCRUB_SECONDS = 1.0
 
 
 class SQLiteStorage(
-    EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, ListingStore, Storage
+    EntryStore, SearchStore, SQLiteLinks, SQLiteLog, SQLiteDocuments, CheckStore, BackupStore, SQLiteListing, Storage
 ):
     """Stores a memory in one SQLite file.
 

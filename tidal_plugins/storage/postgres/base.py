@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -14,13 +13,21 @@ from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.texts import array_of
 from tidal_plugins.storage.postgres.work import ALL
 from tidal_plugins.storage.rows import Row
-from tidal_plugins.storage.sql.dialect import Insert, SQLStore
+from tidal_plugins.storage.sql.dialect import Insert, SQLStore, Update
+from tidal_plugins.storage.values import from_json
 
 _FIGURES = """
     SELECT c.passages, c.words, t.generation, coalesce(s.erasures, 0), coalesce(s.changes, 0)
     FROM (SELECT sum(passages)::bigint AS passages, sum(words)::bigint AS words FROM tidal_corpus) c
     CROSS JOIN tidal_state t LEFT JOIN tidal_scopes s ON s.scope = %s
 """
+
+
+_FILED: dict[str, tuple[str, Callable[[str], list[str]]]] = {
+    "tagged": ("tags", from_json),
+    "facets": ("metadata", facets_of),
+}
+"""The columns that filters read, each with the column that it is made of."""
 
 
 class Figures(NamedTuple):
@@ -39,18 +46,8 @@ class PostgresBase(SQLStore):
     dialect = POSTGRES
     _db: Connections
 
-    def transaction(self) -> AbstractContextManager[None]:
-        return self._db.transaction()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        return self._db.snapshot()
-
     def question(self) -> AbstractContextManager[None]:
         return self._db.question()
-
-    @abstractmethod
-    def _stored(self, scope: Scope, entries: int) -> None:
-        """Note that so many entries were stored in a scope."""
 
     def _key(self, scope: Scope) -> int:
         return number_of(scope)
@@ -68,10 +65,21 @@ class PostgresBase(SQLStore):
         self._db.later(place, (POSTGRES.sql(sql), values))
 
     def _insert(self, place: Scope | str, insert: Insert, shared: Row, rows: Iterable[Row]) -> None:
-        filed = insert.filed and tuple(insert.columns).index("metadata")
-        given = [(*row, array_of(facets_of(row[filed]))) for row in rows] if insert.filed else rows
-        columns = map(list, zip(*given, strict=True))
-        self._db.later(place, (POSTGRES.insert(insert), [*shared, *columns]))
+        self._db.later(place, (POSTGRES.insert(insert), [*shared, *_columns(insert, rows)]))
+
+    def _update(self, scope: Scope, update: Update, shared: Row, rows: Iterable[Row]) -> None:
+        values = [*shared, *_columns(update, rows), number_of(scope)]
+        self._db.later(scope, (POSTGRES.update(update), values))
+
+
+def _columns(statement: Insert | Update, rows: Iterable[Row]) -> list[list[Any]]:
+    """Return the columns of rows, with those that filters read."""
+    names = tuple(statement.columns)
+    for column in statement.filed:
+        source, read = _FILED[column]
+        place = names.index(source)
+        rows = [(*row, array_of(read(row[place]))) for row in rows]
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def figures(db: Connections, scope: Scope) -> Figures:

@@ -14,7 +14,7 @@ from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_c
 from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.documents import META
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase
-from tidal_plugins.storage.postgres.conditions import facets_of
+from tidal_plugins.storage.postgres.dialect import facets_of
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.saving import Saved
 from tidal_plugins.storage.postgres.schema import GONE_SUM

@@ -22,12 +22,12 @@ from tidal_plugins.storage.damage import PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
 from tidal_plugins.storage.keywords import tokens
 from tidal_plugins.storage.postgres.base import figures
-from tidal_plugins.storage.postgres.conditions import NUMBERS, TEXTS, condition
 from tidal_plugins.storage.postgres.connections import Connections
-from tidal_plugins.storage.postgres.entries import ENDS
+from tidal_plugins.storage.postgres.dialect import NUMBERS, POSTGRES, TEXTS
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
 from tidal_plugins.storage.postgres.saving import saved_pieces
 from tidal_plugins.storage.postgres.schema import GONE_SUM
+from tidal_plugins.storage.sql.conditions import condition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -200,7 +200,7 @@ class PostgresColumns(Columns):
         return np.where(known[places] == keys, places, -1)
 
     def heads(self, rows: Rows) -> list[tuple[str, str]]:
-        sql = f"SELECT e.key, {ENDS} FROM tidal_entries e WHERE e.scope = %s AND e.key = {NUMBERS}"
+        sql = f"SELECT e.key, {POSTGRES.ends} FROM tidal_entries e WHERE e.scope = %s AND e.key = {NUMBERS}"
         found = {key: (head[:HEAD], tail[-TAIL:]) for key, head, tail in self._of(sql, rows)}
         return [found.get(key, ("", "")) for key in self.arrays.key[rows].tolist()]
 
@@ -210,8 +210,8 @@ class PostgresColumns(Columns):
         return [found.get(key) for key in self.arrays.key[rows].tolist()]
 
     def select(self, where: Where) -> Rows:
-        filter_ = condition(self._scope, where)
-        sql = f"SELECT e.key FROM tidal_entries e WHERE {filter_.sql}"
+        filter_ = condition(POSTGRES, self._number, where)
+        sql = POSTGRES.sql(f"SELECT e.key FROM @entries e WHERE {filter_.sql}")
         rows = self._db.rows(self._scope, sql, *filter_.parameters)
         return np.fromiter((row[0] for row in rows), np.int64)
 

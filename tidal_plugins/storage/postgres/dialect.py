@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tidal_plugins.storage.base import HEAD, TAIL, WhereLinks
 from tidal_plugins.storage.rows import check_storable
-from tidal_plugins.storage.sql.dialect import ARRAY, BYTES, Dialect, Insert, Part
+from tidal_plugins.storage.sql.dialect import ARRAY, BYTES, Dialect, Insert, Part, Update
 from tidal_plugins.storage.values import to_json
 
 TEXTS, NUMBERS = "ANY (%s::text[])", "ANY (%s::bigint[])"
@@ -25,7 +25,11 @@ class Postgres(Dialect):
         "^": "",
         "INDEXED BY log_by_key": "",
     }
-    entries_by_id = f"tidal_entries e WHERE e.id = {TEXTS} AND e.scope = %s"
+    by_id = f"tidal_entries {{0}} WHERE {{0}}.id = {TEXTS} AND {{0}}.scope = %s"
+    indexed = """
+        (SELECT count(*) FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key),
+        (SELECT coalesce(sum(p.words), 0)::bigint FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key)
+    """
     # All of a text where some characters are written as two.
     ends = f"""
         CASE WHEN strpos(e.text, chr(1)) > 0 THEN e.text ELSE left(e.text, {HEAD}) END,
@@ -50,21 +54,28 @@ class Postgres(Dialect):
             parts.append(("(l.source IN ?texts OR l.target IN ?texts)", (sorted(where.ends),) * 2))
         return parts
 
-    def gathered(self, column: str, rows: str) -> str:
-        return f"ARRAY (SELECT g.{column} FROM ({rows}) g)"
+    def gathered(self, rows: str) -> str:
+        return f"ARRAY ({rows})"
 
     def list_of(self, gathered: Sequence[Any]) -> Sequence[Any]:
         return gathered
 
     def _insert(self, insert: Insert) -> str:
-        types = {**insert.columns, **dict.fromkeys(insert.filed, ARRAY)}
-        given = {BYTES: "%b::bytea[]", ARRAY: "%s::text[]"}
-        arrays = ", ".join(given.get(type_, f"%s::{type_}[]") for type_ in types.values())
-        own = ", ".join(f"u.{column}{'::text[]' if type_ == ARRAY else ''}" for column, type_ in types.items())
+        columns, rows, values = _unnested(insert)
         return f"""
-            INSERT INTO tidal_{insert.table} ({", ".join([*insert.shared, *types])})
-            SELECT {"%s, " * len(insert.shared)}{own} FROM unnest({arrays}) u ({", ".join(types)})
-            {insert.on_conflict(types)}
+            INSERT INTO tidal_{insert.table} ({", ".join([*insert.shared, *columns])})
+            SELECT {"%s, " * len(insert.shared)}{", ".join(values.values())} FROM {rows}
+            {insert.on_conflict(columns)}
+        """
+
+    def _update(self, update: Update) -> str:
+        columns, rows, values = _unnested(update)
+        key = list(update.columns)[-1]
+        shared = [f"{column} = %s" for column in update.shared]
+        own = [f"{column} = {values[column]}" for column in columns if column != key]
+        return f"""
+            UPDATE tidal_{update.table} e SET {", ".join(shared + own)}
+            FROM {rows} WHERE e.{key} = u.{key} AND e.scope = %s
         """
 
 
@@ -83,6 +94,15 @@ def facets_of(stored: str) -> list[str]:
     """Return the facets of metadata that are stored as JSON."""
     found = {} if stored == "{}" else json.loads(stored)
     return facets(found) if isinstance(found, dict) else []
+
+
+def _unnested(statement: Insert | Update) -> tuple[list[str], str, dict[str, str]]:
+    """Return the columns of rows, the rows as a table ``u`` that arrays make, and the value of each column."""
+    types = {**statement.columns, **dict.fromkeys(statement.filed, ARRAY)}
+    given = {BYTES: "%b::bytea[]", ARRAY: "%s::text[]"}
+    arrays = ", ".join(given.get(type_, f"%s::{type_}[]") for type_ in types.values())
+    values = {column: f"u.{column}{'::text[]' if type_ == ARRAY else ''}" for column, type_ in types.items()}
+    return list(types), f"unnest({arrays}) u ({', '.join(types)})", values
 
 
 def _plain(value: Any) -> Any:

@@ -16,12 +16,12 @@ from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.postgres.checks import CheckStore
 from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.entries import PostgresEntries
 from tidal_plugins.storage.postgres.parts import PostgresDocuments, PostgresLinks, PostgresListing, PostgresLog
 from tidal_plugins.storage.postgres.renewal import remove_replaced
 from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
 from tidal_plugins.storage.postgres.search import SearchStore
 from tidal_plugins.storage.postgres.work import ALL
-from tidal_plugins.storage.postgres.writing import EntryStore
 
 EXACT_VECTORS = 25_000
 """Vectors of a scope that are held in memory as they are; see the SQLite engine."""
@@ -48,7 +48,7 @@ _BYTES = """
 
 
 class PostgresStorage(
-    EntryStore, SearchStore, PostgresLinks, PostgresLog, PostgresDocuments, CheckStore, PostgresListing, Storage
+    PostgresEntries, SearchStore, PostgresLinks, PostgresLog, PostgresDocuments, CheckStore, PostgresListing, Storage
 ):
     """Stores a memory in a PostgreSQL database, which any number of processes on any machine may share.
 

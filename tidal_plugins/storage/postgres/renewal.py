@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.storage.base import Outdated, Renewal
 from tidal_plugins.storage.checksums import vector_checksum
-from tidal_plugins.storage.postgres.conditions import NUMBERS
 from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.dialect import NUMBERS
 from tidal_plugins.storage.postgres.locks import lock_read
 from tidal_plugins.storage.postgres.work import ALL, SHARDS
 from tidal_plugins.storage.values import from_json

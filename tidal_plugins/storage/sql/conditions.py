@@ -24,7 +24,7 @@ def condition(dialect: Dialect, scope: int | None, where: Where) -> Condition:
     parts: list[Part] = [] if scope is None else [("e.scope = ?", (scope,))]
     parts += _members(dialect, where)
     if where.tags is not None:
-        parts.append((dialect.tagged, (dialect.array(sorted(where.tags)),)))
+        parts.append(("$tagged", (dialect.array(sorted(where.tags)),)))
     if where.exclude:
         excluded = (dialect.array(sorted(where.exclude)),)
         parts += [("NOT e.id IN ?texts", excluded), ("NOT coalesce(e.episode, '') IN ?texts", excluded)]

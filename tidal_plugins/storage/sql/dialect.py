@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import WhereLinks
@@ -26,7 +26,7 @@ TEXT, NUMBER, REAL, BYTES, ARRAY = "text", "bigint", "float8", "bytea", "array"
 Part = tuple[str, tuple[Any, ...]]
 """A condition in the text of a dialect, with its values."""
 
-_TOKEN = re.compile(r"IN \?texts|IN \?numbers|\?|@(?=\w)|\^|FOR UPDATE SKIP LOCKED|INDEXED BY log_by_key")
+_TOKEN = re.compile(r"IN \?texts|IN \?numbers|\?|@(?=\w)|\^|\$\w+|FOR UPDATE SKIP LOCKED|INDEXED BY log_by_key")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +51,35 @@ class Insert:
         return f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {', '.join(replaced)}"
 
 
+@dataclass(frozen=True, eq=False)
+class Update:
+    """A statement that changes rows of a scope by their number ``key``, the last of their own columns.
+
+    The other arguments are those of :class:`Insert`.
+    """
+
+    table: str
+    shared: Sequence[str]
+    columns: Mapping[str, str]
+    filed: Sequence[str] = ()
+
+
 class Dialect(ABC):
     """The SQL of an engine.
 
     In the common text ``@name`` is a table, ``?`` a value, and ``IN ?texts`` or ``IN ?numbers`` a list that is one
-    value. ``^`` stands before a column that SQLite is not to look up by an index: it has no statistics to see that
-    another one is better.
+    value. ``$name`` stands for the attribute of the dialect of this name. ``^`` stands before a column that SQLite is
+    not to look up by an index: it has no statistics to see that another one is better.
     """
 
     tokens: ClassVar[Mapping[str, str]]
     """The engine's text for the marks of the common text that it writes differently."""
 
-    entries_by_id: ClassVar[str]
-    """Follows ``FROM``: entries ``e`` by a list of ids and the number of a scope, in this order."""
+    by_id: ClassVar[str]
+    """Follows ``FROM``: entries by a list of ids and the number of a scope, in this order. ``{0}`` is their alias."""
+
+    indexed: ClassVar[str]
+    """The numbers of passages and of words of an entry ``e``."""
 
     ends: ClassVar[str]
     """The two ends of the text of an entry ``e``. They may be longer than they should."""
@@ -76,6 +92,8 @@ class Dialect(ABC):
         """Return the common text in the text of this engine."""
         self.insert: Callable[[Insert], str] = lru_cache(maxsize=64)(self._insert)
         """Return the statement that stores rows."""
+        self.update: Callable[[Update], str] = lru_cache(maxsize=64)(self._update)
+        """Return the statement that changes rows. The number of the scope is its last value."""
 
     @abstractmethod
     def array(self, values: Collection[Any]) -> Any:
@@ -94,18 +112,39 @@ class Dialect(ABC):
         """Return the conditions of a filter of links ``l`` on their ids, and on either end."""
 
     @abstractmethod
-    def gathered(self, column: str, rows: str) -> str:
-        """Return an expression for a column ``column`` of some rows, in their order."""
+    def gathered(self, rows: str) -> str:
+        """Return an expression for the ``id`` of each of some rows, in their order."""
 
     @abstractmethod
     def list_of(self, gathered: Any) -> Sequence[Any]:
-        """Return the values that were gathered."""
+        """Return what was gathered."""
 
     @abstractmethod
     def _insert(self, insert: Insert) -> str: ...
 
+    @abstractmethod
+    def _update(self, update: Update) -> str: ...
+
     def _sql(self, text: str) -> str:
-        return _TOKEN.sub(lambda mark: self.tokens.get(mark[0], mark[0]), text)
+        return _TOKEN.sub(lambda mark: self._said(mark[0]), text)
+
+    def _said(self, mark: str) -> str:
+        if mark.startswith("$"):
+            found: str = getattr(self, mark[1:])
+            return found.format("e")
+        return self.tokens.get(mark, mark)
+
+
+class Blocks(Protocol):
+    """The transactions and snapshots of an engine."""
+
+    @property
+    def writing(self) -> bool:
+        """Return whether this thread is inside a transaction."""
+
+    def transaction(self) -> AbstractContextManager[None]: ...
+
+    def snapshot(self) -> AbstractContextManager[None]: ...
 
 
 class SQLStore(ABC):
@@ -113,11 +152,13 @@ class SQLStore(ABC):
 
     dialect: ClassVar[Dialect]
 
-    @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]: ...
+    _db: Blocks
 
-    @abstractmethod
-    def snapshot(self) -> AbstractContextManager[None]: ...
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._db.transaction()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._db.snapshot()
 
     def question(self) -> AbstractContextManager[None]:
         """Let one statement read, in the block that is open, or in one of its own."""
@@ -153,3 +194,7 @@ class SQLStore(ABC):
     @abstractmethod
     def _insert(self, place: Scope | str, insert: Insert, shared: Row, rows: Iterable[Row]) -> None:
         """Store rows, each with the values that all share before its own, later as :meth:`_later` does."""
+
+    @abstractmethod
+    def _update(self, scope: Scope, update: Update, shared: Row, rows: Iterable[Row]) -> None:
+        """Change rows of a scope, later as :meth:`_later` does."""

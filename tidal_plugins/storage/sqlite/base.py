@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
 from collections.abc import Generator, Iterable
-from contextlib import AbstractContextManager
 from typing import Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note, noticed
 from tidal_plugins.storage.rows import Row
-from tidal_plugins.storage.sql.dialect import Insert, SQLStore
+from tidal_plugins.storage.sql.dialect import Insert, SQLStore, Update
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import SQLITE
 from tidal_plugins.storage.sqlite.scopes import Scopes, add_row, find_row
@@ -35,16 +33,6 @@ class SQLiteBase(SQLStore):
     dialect = SQLITE
     _db: Connections
     _scopes: Scopes
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return self._db.transaction()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        return self._db.snapshot()
-
-    @abstractmethod
-    def _stored(self, scope: int, entries: int) -> None:
-        """Note that so many entries were stored in a scope, by key."""
 
     def _key(self, scope: Scope) -> int:
         known = self._scopes.keys.get(scope)
@@ -99,6 +87,10 @@ class SQLiteBase(SQLStore):
 
     def _insert(self, place: Scope | str, insert: Insert, shared: Row, rows: Iterable[Row]) -> None:
         self._db.run_each(SQLITE.insert(insert), [(*shared, *row) for row in rows])
+
+    def _update(self, scope: Scope, update: Update, shared: Row, rows: Iterable[Row]) -> None:
+        key = self._key(scope)
+        self._db.run_each(SQLITE.update(update), [(*shared, *row, key) for row in rows])
 
 
 def figures(db: Connections, scope: int) -> tuple[int, int, int | None, int | None]:

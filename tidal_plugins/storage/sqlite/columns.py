@@ -18,9 +18,10 @@ from tidal_plugins.storage.columns.units import matrix
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
+from tidal_plugins.storage.sql.conditions import condition
 from tidal_plugins.storage.sqlite.base import all_readable, figures, mark, readable
-from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.dialect import SQLITE
 from tidal_plugins.storage.sqlite.gone import gone_after
 from tidal_plugins.storage.sqlite.postings import quoted, read_postings
 from tidal_plugins.storage.sqlite.saving import saved_pieces
@@ -179,8 +180,9 @@ class SQLiteColumns(Columns):
     def select(self, where: Where) -> Rows:
         import numpy as np
 
-        filter_ = condition(self._scope, where)
-        rows = self._db.rows(f"SELECT e.key FROM entries e WHERE {filter_.sql}", *filter_.parameters)
+        filter_ = condition(SQLITE, self._scope, where)
+        sql = SQLITE.sql(f"SELECT e.key FROM @entries e WHERE {filter_.sql}")
+        rows = self._db.rows(sql, *filter_.parameters)
         return np.fromiter((row[0] for row in rows), np.int64)
 
     def _read_units(self, keys: Rows) -> NDArray[np.float32]:

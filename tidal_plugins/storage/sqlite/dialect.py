@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tidal_plugins.storage.base import HEAD, TAIL, WhereLinks
-from tidal_plugins.storage.sql.dialect import Dialect, Insert, Part
+from tidal_plugins.storage.sql.dialect import Dialect, Insert, Part, Update
 from tidal_plugins.storage.values import from_json, to_json
 
 IDS = "(SELECT value FROM json_each(?))"
@@ -33,7 +33,11 @@ class SQLite(Dialect):
         "FOR UPDATE SKIP LOCKED": "",
     }
     # CROSS JOIN keeps the order of the loops: look each id up, never walk the scope.
-    entries_by_id = "json_each(?) j CROSS JOIN entries e WHERE e.id = j.value AND e.scope = ?"
+    by_id = "json_each(?) j CROSS JOIN entries {0} WHERE {0}.id = j.value AND {0}.scope = ?"
+    indexed = """
+        (SELECT count(*) FROM passages p WHERE p.entry = e.key),
+        (SELECT total(p.words) FROM passages p WHERE p.entry = e.key)
+    """
     ends = f"substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})"
     # A damaged row has neither tags nor metadata: it must not end the search for others.
     tagged = """EXISTS (
@@ -62,8 +66,8 @@ class SQLite(Dialect):
             parts.append((f"l.key IN ({either})", (scope, self.array(sorted(where.ends))) * 2))
         return parts
 
-    def gathered(self, column: str, rows: str) -> str:
-        return f"(SELECT json_group_array({column}) FROM ({rows}))"
+    def gathered(self, rows: str) -> str:
+        return f"(SELECT json_group_array(id) FROM ({rows}))"
 
     def list_of(self, gathered: str) -> Sequence[Any]:
         found: list[Any] = from_json(gathered)
@@ -71,9 +75,13 @@ class SQLite(Dialect):
 
     def _insert(self, insert: Insert) -> str:
         columns = (*insert.shared, *insert.columns)
-        values = ", ".join("?" * len(columns))
         conflict = insert.on_conflict(insert.columns)
+        values = ", ".join("?" * len(columns))
         return f"INSERT INTO {insert.table} ({', '.join(columns)}) VALUES ({values}) {conflict}"
+
+    def _update(self, update: Update) -> str:
+        *columns, key = (*update.shared, *update.columns)
+        return f"UPDATE {update.table} SET {' = ?, '.join(columns)} = ? WHERE {key} = ? AND scope = ?"
 
 
 SQLITE = SQLite()

@@ -18,7 +18,7 @@ from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
-from tidal_plugins.storage.sqlite.entries import EntryStore
+from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
 from tidal_plugins.storage.sqlite.parts import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 from tidal_plugins.storage.sqlite.scopes import Scopes
@@ -34,7 +34,7 @@ SCRUB_SECONDS = 1.0
 
 
 class SQLiteStorage(
-    EntryStore, SearchStore, SQLiteLinks, SQLiteLog, SQLiteDocuments, CheckStore, BackupStore, SQLiteListing, Storage
+    SQLiteEntries, SearchStore, SQLiteLinks, SQLiteLog, SQLiteDocuments, CheckStore, BackupStore, SQLiteListing, Storage
 ):
     """Stores a memory in one SQLite file.
 

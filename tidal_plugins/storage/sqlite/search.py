@@ -67,8 +67,8 @@ class SearchStore(SQLiteBase, Search):
         source = ScopeSource(self._db, key, vectors=False, query=expression(key, terms))
         return SQLiteColumns(self._held.anew(source), self._db, key, self._deadline, None, None)
 
-    def _stored(self, scope: int, entries: int) -> None:
-        self._saving.stored(scope, entries)
+    def _stored(self, scope: Scope, entries: int) -> None:
+        self._saving.stored(self._key(scope), entries)
 
     def _catch_up(self, scope: int) -> None:
         """Bring the columns of a scope up to date, and save them."""

@@ -26,6 +26,7 @@ class Postgres(Dialect):
         "INDEXED BY log_by_key": "",
     }
     by_id = f"tidal_entries {{0}} WHERE {{0}}.id = {TEXTS} AND {{0}}.scope = %s"
+    by_key = f"tidal_entries {{0}} WHERE {{0}}.key = {NUMBERS} AND {{0}}.scope = %s"
     indexed = """
         (SELECT count(*) FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key),
         (SELECT coalesce(sum(p.words), 0)::bigint FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key)

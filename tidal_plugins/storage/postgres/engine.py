@@ -20,7 +20,7 @@ from tidal_plugins.storage.postgres.entries import PostgresEntries
 from tidal_plugins.storage.postgres.parts import PostgresDocuments, PostgresLinks, PostgresListing, PostgresLog
 from tidal_plugins.storage.postgres.renewal import remove_replaced
 from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
-from tidal_plugins.storage.postgres.search import SearchStore
+from tidal_plugins.storage.postgres.search import PostgresSearch
 from tidal_plugins.storage.postgres.work import ALL
 
 EXACT_VECTORS = 25_000
@@ -48,7 +48,7 @@ _BYTES = """
 
 
 class PostgresStorage(
-    PostgresEntries, SearchStore, PostgresLinks, PostgresLog, PostgresDocuments, CheckStore, PostgresListing, Storage
+    PostgresEntries, PostgresSearch, PostgresLinks, PostgresLog, PostgresDocuments, CheckStore, PostgresListing, Storage
 ):
     """Stores a memory in a PostgreSQL database, which any number of processes on any machine may share.
 

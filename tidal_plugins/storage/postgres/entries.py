@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
@@ -92,7 +92,7 @@ class PostgresEntries(PostgresBase, EntryStore):
     def _delete(self, scope: Scope, entries: Sequence[int]) -> None:
         self._add_volumes(scope, self._db.rows(scope, _DELETE, number_of(scope), list(entries)), -1)
 
-    def _add_volumes(self, scope: Scope, volumes: Sequence[tuple[str, str, int] | None], sign: int) -> None:
+    def _add_volumes(self, scope: Scope, volumes: Iterable[tuple[str, str, int] | None], sign: int) -> None:
         entries, characters = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for volume in volumes:
             if volume is not None:

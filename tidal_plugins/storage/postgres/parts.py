@@ -54,14 +54,15 @@ class PostgresDocuments(PostgresBase, DocumentStore):
             self._now_at(scope, collection, {**absent, **{row[1]: row[3] for row in rows}})
         return rows
 
-    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> dict[str, int]:
+    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> tuple[dict[str, int], bool]:
         known, values = self._db.current.versions, [number_of(scope), collection, list(keys)]
         if scope == STORE:
             self._hold(scope, collection, keys)
         elif all((scope, collection, key) in known for key in keys):
-            found = {key: known[scope, collection, key] for key in keys}
-            return {key: version for key, version in found.items() if version}
-        return dict(self._db.rows(self._written_at(scope), self.dialect.sql(_VERSIONS), *values))
+            found = {key: version for key in keys if (version := known[scope, collection, key])}
+            return found, bool(found)
+        found = dict(self._db.rows(self._written_at(scope), self.dialect.sql(_VERSIONS), *values))
+        return found, bool(found)
 
     def _hold(self, scope: Scope, collection: str, keys: Collection[str]) -> None:
         if scope == STORE:

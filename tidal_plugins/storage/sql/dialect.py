@@ -78,6 +78,9 @@ class Dialect(ABC):
     by_id: ClassVar[str]
     """Follows ``FROM``: entries by a list of ids and the number of a scope, in this order. ``{0}`` is their alias."""
 
+    by_key: ClassVar[str]
+    """The same by a list of keys."""
+
     indexed: ClassVar[str]
     """The numbers of passages and of words of an entry ``e``."""
 
@@ -145,6 +148,8 @@ class Blocks(Protocol):
     def transaction(self) -> AbstractContextManager[None]: ...
 
     def snapshot(self) -> AbstractContextManager[None]: ...
+
+    def deadline(self, seconds: float) -> AbstractContextManager[None]: ...
 
 
 class SQLStore(ABC):

@@ -85,16 +85,16 @@ class DocumentStore(SQLStore, Documents):
         with self.transaction():
             if not texts:
                 return {}
-            known, keys = self._versions(scope, collection, list(texts)), self.dialect.array(list(texts))
+            known, earlier = self._versions(scope, collection, list(texts))
             for key in texts if expected is not None else ():
                 version = known.get(key, 0)
                 if expected != version and (expected or self._read(CURRENT, scope, collection, [key])):
                     reason = f"is at version {version}, not {expected}; read it again and retry"
                     raise Conflict(f"{collection}/{key} {reason}")
-            number, place = self._writable_scope(scope), self._written_at(scope)
+            number, place, keys = self._writable_scope(scope), self._written_at(scope), self.dialect.array(list(texts))
             if keep > 0:
                 self._later(place, _KEEP, number, collection, keys)
-            if known:
+            if earlier or (known and keep > 0):
                 self._later(place, _DROP, number, collection, keys, max(keep, 0))
             versions = {key: known.get(key, 0) + 1 for key in texts}
             for copy in (collection, COPIES) if (scope, collection) == (STORE, META) else (collection,):
@@ -157,8 +157,11 @@ class DocumentStore(SQLStore, Documents):
         return self._kept(DOCUMENTS, scope, OF_KEYS[table], *values)
 
     @abstractmethod
-    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> dict[str, int]:
-        """Return the versions of the documents that are there, which nobody else changes any more."""
+    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> tuple[dict[str, int], bool]:
+        """Return the versions of the documents that are there, and whether any may have earlier ones that are kept.
+
+        Nobody else changes them before the transaction ends.
+        """
 
     def _hold(self, scope: Scope, collection: str, keys: Collection[str]) -> None:
         """Let nobody else read documents that are to be written, or write them, before the transaction ends."""

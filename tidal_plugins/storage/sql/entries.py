@@ -80,13 +80,10 @@ _ALL = "SELECT id, key FROM @entries WHERE scope = ?"
 class Prepared(NamedTuple):
     """A record that was checked, with its row and the unit vectors of its passages."""
 
+    id: str
     record: Record
     row: Row
     units: Sequence[Unit]
-
-    @property
-    def id(self) -> str:
-        return self.record.entry.id
 
     @property
     def volume(self) -> tuple[str, str, int]:
@@ -240,7 +237,7 @@ class EntryStore(SQLStore, Entries):
         self.dialect.check(row)
         self.dialect.check(passage.terms for passage in passages)
         units = [None if passage.vector is None else unit_vector(passage.vector) for passage in passages]
-        return Prepared(record, row, units)
+        return Prepared(entry.id, record, row, units)
 
     def _added(self, scope: Scope, prepared: Sequence[Prepared], place: Place) -> list[str]:
         added = {item.id: item for item in reversed(prepared) if item.id not in place.known}
@@ -249,7 +246,7 @@ class EntryStore(SQLStore, Entries):
             return []
         shared = (self._key(scope), place.change)
         self._insert(scope, _INSERT, shared, [(key, *item.row) for key, item in zip(place.keys, items, strict=False)])
-        self._add_volumes(scope, [item.volume for item in items], 1)
+        self._add_volumes(scope, (item.volume for item in items), 1)
         new = [_indexed(item, key) for key, item in zip(place.keys, items, strict=False)]
         self._add_passages(scope, new, place._replace(keys=place.keys[len(items) :]))
         self._stored(scope, len(items))
@@ -271,8 +268,8 @@ class EntryStore(SQLStore, Entries):
             self._update(scope, _SET_TIER, (place.change,), rows)
         if changed:
             self._update(scope, _SET, (place.change,), [(*item.row, known[item.id].key) for item in changed])
-            self._add_volumes(scope, [known[item.id].volume for item in changed], -1)
-            self._add_volumes(scope, [item.volume for item in changed], 1)
+            self._add_volumes(scope, (known[item.id].volume for item in changed), -1)
+            self._add_volumes(scope, (item.volume for item in changed), 1)
         self._add_passages(scope, [_indexed(item, known[item.id].key) for item in anew], place)
         return [item.id for item in prepared]
 
@@ -300,7 +297,7 @@ class EntryStore(SQLStore, Entries):
     def _delete(self, scope: Scope, entries: Sequence[int]) -> None:
         """Delete the rows of entries."""
 
-    def _add_volumes(self, scope: Scope, volumes: Sequence[tuple[str, str, int] | None], sign: int) -> None:
+    def _add_volumes(self, scope: Scope, volumes: Iterable[tuple[str, str, int] | None], sign: int) -> None:
         """Add the kind, the channel and the length of entries to the volumes, or take them off."""
 
     @abstractmethod

@@ -32,8 +32,9 @@ class SQLite(Dialect):
         "^": "+",
         "FOR UPDATE SKIP LOCKED": "",
     }
-    # CROSS JOIN keeps the order of the loops: look each id up, never walk the scope.
+    # CROSS JOIN keeps the order of the loops: look each one up, never walk the scope.
     by_id = "json_each(?) j CROSS JOIN entries {0} WHERE {0}.id = j.value AND {0}.scope = ?"
+    by_key = "json_each(?) j CROSS JOIN entries {0} WHERE {0}.key = j.value AND +{0}.scope = ?"
     indexed = """
         (SELECT count(*) FROM passages p WHERE p.entry = e.key),
         (SELECT total(p.words) FROM passages p WHERE p.entry = e.key)

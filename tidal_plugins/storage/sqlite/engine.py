@@ -22,7 +22,7 @@ from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
 from tidal_plugins.storage.sqlite.parts import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 from tidal_plugins.storage.sqlite.scopes import Scopes
-from tidal_plugins.storage.sqlite.search import SearchStore
+from tidal_plugins.storage.sqlite.search import SQLiteSearch
 
 EXACT_VECTORS = 25_000
 """Vectors of a scope that are held as they are, 38 MB of 384 dimensions. To compare 25,000 took 1.5 ms, and 100,000
@@ -34,7 +34,15 @@ SCRUB_SECONDS = 1.0
 
 
 class SQLiteStorage(
-    SQLiteEntries, SearchStore, SQLiteLinks, SQLiteLog, SQLiteDocuments, CheckStore, BackupStore, SQLiteListing, Storage
+    SQLiteEntries,
+    SQLiteSearch,
+    SQLiteLinks,
+    SQLiteLog,
+    SQLiteDocuments,
+    CheckStore,
+    BackupStore,
+    SQLiteListing,
+    Storage,
 ):
     """Stores a memory in one SQLite file.
 

@@ -19,11 +19,11 @@ from tidal_plugins.storage.sqlite.scopes import scope_of
 from tidal_plugins.storage.sqlite.search import check_size
 from tidal_plugins.storage.values import to_json
 
-_CHANGE = "UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes"
 _LAST = """
     SELECT max(coalesce(max(key), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'), 0))
     FROM entries
 """
+_CHANGE = f"UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes, ({_LAST})"
 _EXISTING = "SELECT e.id, e.key, e.checksum FROM $by_id"
 _SCOPES = """
     SELECT EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {}),
@@ -68,11 +68,12 @@ class SQLiteEntries(SQLiteBase, EntryStore):
 
     def _place(self, scope: Scope, prepared: Sequence[Prepared], *, new: bool) -> Place:
         check_size(self._db, (unit for item in prepared for unit in item.units))
-        key, ids = self._writable_scope(scope) if new else self._key(scope), {item.id: None for item in prepared}
-        rows = self._query(ENTRIES, scope, _EXISTING, self.dialect.array(list(ids)), key)
+        key, ids = self._writable_scope(scope) if new else self._key(scope), [item.id for item in prepared]
+        rows = self._query(ENTRIES, scope, _EXISTING, self.dialect.array(ids), key)
         known = {id_: Known(*row) for id_, *row in rows}
-        change = int(self._db.one(_CHANGE, key) or 1)  # 1 for a scope whose row is damaged and could not be mended
-        return Place(known, change, self._db.next_numbers("entries", _LAST, len(ids) - len(known) if new else 0))
+        # A scope whose row is damaged and could not be mended has the change 1.
+        [(change, last)] = self._db.rows(_CHANGE, key) or [(1, self._db.one(_LAST))]
+        return Place(known, int(change), range(int(last) + 1, int(last) + 1 + len(ids)))
 
     def _add_passages(self, scope: Scope, entries: Sequence[Indexed], place: Place) -> None:
         index(self._db, self._key(scope), entries)

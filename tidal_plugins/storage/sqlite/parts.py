@@ -14,7 +14,11 @@ from tidal_plugins.storage.sql.log import LogStore
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.scopes import known_scopes
 
-_VERSIONS = f"SELECT key, version FROM documents WHERE {THESE}"
+_VERSIONS = f"""
+    SELECT key, version, EXISTS (
+        SELECT 1 FROM earlier_documents e WHERE e.scope = d.scope AND e.collection = d.collection AND e.key = d.key
+    ) FROM documents d WHERE {THESE}
+"""
 _LAST_SEQ = """
     SELECT max(coalesce(max(seq), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'log'), 0)) FROM log
 """
@@ -27,9 +31,9 @@ _LOGS = "SELECT DISTINCT scope, name FROM log"
 class SQLiteDocuments(SQLiteBase, DocumentStore):
     """Documents in a file, for which the one lock of all writers is enough."""
 
-    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> dict[str, int]:
+    def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> tuple[dict[str, int], bool]:
         rows = self._query(DOCUMENTS, scope, _VERSIONS, self._key(scope), collection, self.dialect.array(keys))
-        return {key: int(version or 0) for key, version in rows}
+        return {key: int(version or 0) for key, version, _ in rows}, any(earlier for _, _, earlier in rows)
 
 
 class SQLiteLog(SQLiteBase, LogStore):

@@ -139,17 +139,25 @@ class Dialect(ABC):
 
 
 class Blocks(Protocol):
-    """The transactions and snapshots of an engine."""
+    """The connections of an engine, with the transactions, snapshots and deadlines of each thread."""
 
     @property
     def writing(self) -> bool:
         """Return whether this thread is inside a transaction."""
+
+    @property
+    def bounded(self) -> bool:
+        """Return whether this thread's queries have a deadline."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
 
     def snapshot(self) -> AbstractContextManager[None]: ...
 
     def deadline(self, seconds: float) -> AbstractContextManager[None]: ...
+
+    def close(self) -> None: ...
+
+    def forked(self) -> None: ...
 
 
 class SQLStore(ABC):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import weakref
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tidal_plugins.model.entry import Scope
@@ -123,11 +126,36 @@ class StoredColumns(Columns):
 
 
 class SearchStore(SQLStore, Search):
-    """Searches the columns of scopes, and the words in the tables."""
+    """Searches the columns of scopes, and the words in the tables. It holds columns in memory until it is closed."""
 
     _held: ColumnCache
     _deadline: float
     _saving: BackgroundSaving[Any]
+
+    def _open(self, exact_vectors_up_to: int, column_cache_bytes: int, query_deadline: float) -> None:
+        """Begin to hold columns, once the store is open."""
+        self._held, self._deadline = ColumnCache(exact_vectors_up_to, column_cache_bytes), query_deadline
+        self._saving = BackgroundSaving(self._held, self._catch_up)
+        _open_stores.add(self)
+
+    def close(self) -> None:
+        self._saving.finish()
+        self._db.close()
+        self._held.forget()
+
+    def forked(self) -> None:
+        """Start anew in a child process, where threads that do not exist may hold locks."""
+        self._saving.forget()
+        self._db.forked()
+        self._held.forget()
+
+    @contextmanager
+    def within_deadline(self) -> Iterator[None]:
+        if self._db.bounded or self._db.writing:
+            yield
+        else:
+            with self._db.deadline(self._deadline):
+                yield
 
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         unit = unit_vector(vector)
@@ -147,6 +175,10 @@ class SearchStore(SQLStore, Search):
             return self._renew(units, most, anew)
 
     @abstractmethod
+    def _catch_up(self, scope: Any) -> None:
+        """Bring the columns of a scope up to date, and save them. It is given as the cache names it."""
+
+    @abstractmethod
     def _check_size(self, unit: NDArray[np.float32]) -> None:
         """Raise ``InvalidVector`` for a vector of another size than that of the store's."""
 
@@ -157,3 +189,15 @@ class SearchStore(SQLStore, Search):
     @abstractmethod
     def _renew(self, units: Mapping[int, NDArray[np.float32]], most: int, anew: bool) -> Renewal:
         """Store new vectors, and put all of them in place once none is missing."""
+
+
+_open_stores: weakref.WeakSet[SearchStore] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for store in _open_stores:
+        store.forked()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.columns.background import BackgroundSaving
-from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.checks import CheckStore
@@ -73,18 +67,7 @@ class SQLiteStorage(
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path, self.key = self._db.path, key
         self._scopes, self._figures = Scopes(), {}
-        self._deadline = query_deadline
-        self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        self._saving = BackgroundSaving(self._held, self._catch_up)
-        _open_stores.add(self)
-
-    @contextmanager
-    def within_deadline(self) -> Iterator[None]:
-        if self._db.bounded or self._db.writing:
-            yield
-        else:
-            with self._db.deadline(self._deadline):
-                yield
+        self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
 
     def measures(self) -> Measures:
         def size(path: str) -> int:
@@ -108,26 +91,3 @@ class SQLiteStorage(
         self._held.forget()
         self._db.forget()
         return not busy
-
-    def close(self) -> None:
-        self._saving.finish()
-        self._db.close()
-        self._held.forget()
-
-    def forked(self) -> None:
-        """Start anew in a child process, where threads that do not exist may hold locks."""
-        self._saving.forget()
-        self._db.forked()
-        self._held.forget()
-
-
-_open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for store in _open_stores:
-        store.forked()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_forked)

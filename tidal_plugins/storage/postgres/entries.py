@@ -13,8 +13,8 @@ from tidal_plugins.storage.postgres.base import PostgresBase, figures
 from tidal_plugins.storage.postgres.dialect import NUMBERS, TEXTS
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
 from tidal_plugins.storage.postgres.passages import indexing, note_gone, unindex
+from tidal_plugins.storage.postgres.renewal import generation_for, sharing
 from tidal_plugins.storage.postgres.schema import OF_SCOPES, PATH
-from tidal_plugins.storage.postgres.state import generation_for, sharing
 from tidal_plugins.storage.postgres.work import ALL
 from tidal_plugins.storage.sql.conditions import condition
 from tidal_plugins.storage.sql.entries import EntryStore, Figures, Indexed, Known, Place, Prepared

@@ -11,8 +11,8 @@ from tidal_plugins.storage.keywords import tokens
 from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.dialect import NUMBERS
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
+from tidal_plugins.storage.postgres.renewal import locked_state
 from tidal_plugins.storage.postgres.schema import GONE_SUM
-from tidal_plugins.storage.postgres.state import locked_state
 from tidal_plugins.storage.postgres.work import Statement
 from tidal_plugins.storage.sql.entries import KEPT, MOST_GONE, Indexed
 

@@ -13,9 +13,8 @@ from tidal_plugins.storage.damage import note
 from tidal_plugins.storage.postgres.base import PostgresBase
 from tidal_plugins.storage.postgres.columns import PostgresColumns, ScopeSource
 from tidal_plugins.storage.postgres.numbers import number_of
-from tidal_plugins.storage.postgres.renewal import renew
+from tidal_plugins.storage.postgres.renewal import check_size, renew, vector_size
 from tidal_plugins.storage.postgres.saving import save
-from tidal_plugins.storage.postgres.state import check_size, vector_size
 from tidal_plugins.storage.sql.search import SearchStore
 
 if TYPE_CHECKING:

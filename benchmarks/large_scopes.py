@@ -38,8 +38,9 @@ from benchmarks.timing import held_bytes, timed
 from tidal_plugins import Settings, TidalError, TidalMemory
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.postgres import PostgresStorage
-from tidal_plugins.storage.postgres.conditions import condition
+from tidal_plugins.storage.postgres.dialect import POSTGRES
 from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.sql.conditions import condition
 from tools.databases import served
 from tools.postgres import NoServer
 
@@ -207,10 +208,10 @@ def _by_index(url: str, where: Where) -> Any:
     import psycopg
 
     connection, number = psycopg.connect(url, autocommit=True, prepare_threshold=1), number_of(SCOPE)
-    filter_ = condition(None, where)
+    filter_ = condition(POSTGRES, None, where)
     connection.execute("SELECT set_config('hnsw.iterative_scan', 'relaxed_order', false)")
     connection.execute(f"SELECT set_config('hnsw.ef_search', '{CANDIDATES}', false)")
-    nearest = _NEAREST.format(scope=number, wanted=filter_.sql).encode()
+    nearest = _NEAREST.format(scope=number, wanted=POSTGRES.sql(filter_.sql)).encode()
 
     def search(unit: NDArray[np.float32]) -> list[int]:
         with connection.transaction():

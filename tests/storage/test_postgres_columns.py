@@ -10,7 +10,7 @@ import pytest
 from tests.storage.test_saved_columns import change, fill, fill_slowly, found, held
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.columns import background, buffer
+from tidal_plugins.storage.columns import background, buffer, packing
 from tidal_plugins.storage.postgres import PostgresStorage, saving
 from tidal_plugins.storage.postgres.columns import ScopeSource
 from tidal_plugins.storage.shorthands import set_tiers
@@ -28,7 +28,7 @@ ONES = np.ones(70, np.float32)
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces be so small that a few entries fill some."""
-    for module in (buffer, saving):
+    for module in (buffer, packing):
         monkeypatch.setattr(module, "SIZE", 4)
 
 

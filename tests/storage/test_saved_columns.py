@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from tests.waiting import eventually
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Match, Span, Storage, Where
-from tidal_plugins.storage.columns import background, buffer
+from tidal_plugins.storage.columns import background, buffer, packing
 from tidal_plugins.storage.columns.tables import PASSAGE
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
-from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
+from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
 from tidal_plugins.storage.sqlite.columns import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
@@ -36,7 +36,7 @@ HOUR = timedelta(hours=1)
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces be so small that a few entries fill some."""
-    for module in (buffer, saving):
+    for module in (buffer, packing):
         monkeypatch.setattr(module, "SIZE", 4)
 
 
@@ -135,7 +135,7 @@ def found(store: Storage, seed: int, where: Where) -> list[list[Match]]:
 
 def serve(path: Path, calls: Connection) -> None:
     """Change and search a store in a process of its own, as it is told."""
-    for module in (buffer, saving):
+    for module in (buffer, packing):
         module.SIZE = 4
     with closing(by_codes(path)) as store:
         for function, *arguments in iter(calls.recv, None):
@@ -297,7 +297,7 @@ def test_two_stores_may_save_at_once(path: Path) -> None:
 
 def store_without_end(path: Path, told: Connection) -> None:
     """Store, erase, search and save in a process of its own until it is killed."""
-    for module in (buffer, saving, background):
+    for module in (buffer, packing, background):
         module.SIZE = 4
     with closing(by_codes(path)) as store:
         told.send("ready")

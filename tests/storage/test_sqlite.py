@@ -32,10 +32,10 @@ from tidal_plugins.errors import (
     TidalError,
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
-from tidal_plugins.storage.columns import buffer
+from tidal_plugins.storage.columns import buffer, packing
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
-from tidal_plugins.storage.sqlite import SQLiteStorage, opening, saving
+from tidal_plugins.storage.sqlite import SQLiteStorage, opening
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
 
@@ -53,7 +53,7 @@ class TestSQLiteByCodes(StoreContract):
 
     @pytest.fixture(autouse=True)
     def few_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (buffer, saving):
+        for module in (buffer, packing):
             monkeypatch.setattr(module, "SIZE", 3)
 
     @pytest.fixture

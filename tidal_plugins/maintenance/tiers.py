@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.view import Arrays
+    from tidal_plugins.storage.columns.arrays import Arrays
 
 PERMANENT = "permanent"
 """Name of the entries that do not fade."""

@@ -24,15 +24,18 @@ from tidal_plugins.storage.entries import (
     Corpus,
     Entries,
     EntrySummary,
+    Match,
     Passage,
+    PassageVectors,
     Record,
+    Span,
     Statistics,
     Volume,
     Where,
 )
 from tidal_plugins.storage.links import ALL_LINKS, Links, Step, WhereLinks
 from tidal_plugins.storage.log import Claim, Line, Log
-from tidal_plugins.storage.search import Match, Outdated, PassageVectors, Renewal, Search, Span
+from tidal_plugins.storage.search import Outdated, Renewal, Search
 
 __all__ = [
     "ALL_LINKS", "HEAD", "STORE", "TAIL", "Adjacent", "Claim", "Corpus", "Document", "Documents", "Entries",

@@ -99,6 +99,36 @@ class EntrySummary(NamedTuple):
     occurred_at: datetime | None = None
 
 
+class Match(NamedTuple):
+    """An entry that a search found, with its score (higher is better) and its best passage.
+
+    ``words`` counts the analysed words of the passage.
+    """
+
+    id: str
+    score: float
+    start: int
+    end: int
+    words: int
+
+
+class Span(NamedTuple):
+    """A passage of the entry ``id``: ``text[start:end]``, with ``words`` analysed words."""
+
+    id: str
+    start: int
+    end: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageVectors:
+    """Passages and their vectors of length 1, row by row. The rows may be a view of the engine's memory: read only."""
+
+    spans: Sequence[Span]
+    units: NDArray[np.float32]
+
+
 class Adjacent(NamedTuple):
     """An entry that stands near another one in its thread: ``places`` after it, or before it when negative."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.entries import Where
+from tidal_plugins.storage.entries import Match, Where
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,36 +19,6 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 64
 """Words that one keyword search looks for, the first of those given; a query has rarely ten."""
-
-
-class Match(NamedTuple):
-    """An entry that a search found, with its score (higher is better) and its best passage.
-
-    ``words`` counts the analysed words of the passage.
-    """
-
-    id: str
-    score: float
-    start: int
-    end: int
-    words: int
-
-
-class Span(NamedTuple):
-    """A passage of the entry ``id``: ``text[start:end]``, with ``words`` analysed words."""
-
-    id: str
-    start: int
-    end: int
-    words: int
-
-
-@dataclass(frozen=True, slots=True)
-class PassageVectors:
-    """Passages and their vectors of length 1, row by row. The rows may be a view of the engine's memory: read only."""
-
-    spans: Sequence[Span]
-    units: NDArray[np.float32]
 
 
 class Outdated(NamedTuple):

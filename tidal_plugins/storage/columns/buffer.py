@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tidal_plugins.storage.columns.arrays import Arrays
 from tidal_plugins.storage.columns.packing import SIZE, Piece
 from tidal_plugins.storage.columns.source import Mark, Range, Source
 from tidal_plugins.storage.columns.tables import (
@@ -28,8 +29,6 @@ from tidal_plugins.storage.damage import Damaged, noticed
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from tidal_plugins.storage.columns.view import Arrays
 
 BATCH = 4096
 """Rows that are read at a time."""
@@ -89,8 +88,6 @@ class Buffer:
 
     def read(self, source: Source, mark: Mark) -> Arrays:
         """Read what was written since, and return the columns; the same object until there are others."""
-        from tidal_plugins.storage.columns.view import Arrays
-
         if self._held is None or self.mark.changes < mark.changes:
             before, gaps = self.mark.changes, list[Range]()
             if self.mark.changes == 0 and not self._entries.rows:

@@ -13,7 +13,7 @@ from tidal_plugins.storage.columns.buffer import Buffer
 from tidal_plugins.storage.columns.source import Mark, Source
 
 if TYPE_CHECKING:
-    from tidal_plugins.storage.columns.view import Arrays
+    from tidal_plugins.storage.columns.arrays import Arrays
 
 
 class ColumnCache:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.view import Arrays, Rows
+    from tidal_plugins.storage.columns.arrays import Arrays, Rows
 
 STRANGE = ("ids", "episodes", "positions", "metadata", "exclude")
 """The parts of a filter that are about no column."""

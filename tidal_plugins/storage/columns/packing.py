@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from zlib import crc32
 
 from tidal_plugins.storage.columns.tables import ENTRY, NAMED, PASSAGE
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.view import Arrays
+    from tidal_plugins.storage.columns.arrays import Arrays
 
 SIZE = 4096
 """Entries of a piece, some 1 MB: a forget drops one piece, and what is not in a full piece yet is read as rows."""
@@ -87,3 +89,50 @@ def unpacked(data: bytes) -> Piece | None:
     vectored, *codes = rest
     centre, words = codes or (np.empty(0, np.float32), np.empty((0, 0), np.uint64))
     return Piece(head["names"], lengths, characters, entries, passages, vectored, head["centred"], centre, words)
+
+
+class Range(Protocol):
+    """A saved piece: the first and the last key of its entries, and the checksum of the centre of its codes."""
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def last(self) -> int: ...
+
+    @property
+    def centre(self) -> int: ...
+
+
+R = TypeVar("R", bound=Range)
+
+
+def unsaved(arrays: Arrays, saved: Sequence[R], changed: Sequence[int]) -> tuple[list[R], list[tuple[int, int]]]:
+    """Return the pieces that are still as they were saved, and from which row to which the others are to be saved.
+
+    ``changed`` are the keys of entries that have changed, in order. What is left at the end and would fill no piece is
+    left to be read as rows.
+    """
+    import numpy as np
+
+    keys, centre = np.array(changed, np.int64), centre_of(arrays)
+    kept, pieces, begin = list[R](), list[tuple[int, int]](), 0
+    for piece in saved:
+        low, high = np.searchsorted(keys, [piece.first, piece.last + 1])
+        if low < high or piece.centre != centre:
+            continue
+        first, end = np.searchsorted(arrays.key, [piece.first, piece.last + 1]).tolist()
+        pieces += _cut(begin, first)
+        kept.append(piece)
+        begin = end
+    pieces += [(first, end) for first, end in _cut(begin, arrays.rows) if end - first == SIZE]
+    return kept, pieces
+
+
+def centre_of(arrays: Arrays) -> int:
+    """Return a checksum of what codes are about, 0 without codes."""
+    return 0 if arrays.codes is None else crc32(arrays.codes.centre.tobytes())
+
+
+def _cut(begin: int, end: int) -> list[tuple[int, int]]:
+    return [(first, min(first + SIZE, end)) for first in range(begin, end, SIZE)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.view import Arrays, Rows
+    from tidal_plugins.storage.columns.arrays import Arrays, Rows
 
     Read = Callable[[Sequence[tuple[str, "Posting | None"]]], NDArray[np.int64]]
     """A function that returns what the store has beyond the known postings of words: rows of the place of a word, the

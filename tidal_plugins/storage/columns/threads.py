@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from tidal_plugins.storage.columns.view import Arrays
 
     Passes = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
     """A function that returns for rows of entries whether a filter lets them through."""
 
 UNSORTED = 2048
 """New entries from which on all are sorted anew, or a 64th of all if these are more."""
+
+
+class Threads(Protocol):
+    """The columns that say where entries stand in their threads, by key."""
+
+    @property
+    def key(self) -> NDArray[np.int64]: ...
+
+    @property
+    def kind(self) -> NDArray[np.int32]: ...
+
+    @property
+    def thread(self) -> NDArray[np.int32]: ...
+
+    @property
+    def occurred_at(self) -> NDArray[np.int64]: ...
 
 
 class Near(NamedTuple):
@@ -43,7 +57,7 @@ class ThreadOrder:
         self._sorted: _Sorted | None = None
         self._lock = threading.Lock()
 
-    def near(self, arrays: Arrays, rows: NDArray[np.int64], reach: int, passes: Passes) -> Near:
+    def near(self, arrays: Threads, rows: NDArray[np.int64], reach: int, passes: Passes) -> Near:
         """Return what stands at most ``reach`` places from each of ``rows``, counting only what passes."""
         import numpy as np
 
@@ -55,7 +69,7 @@ class ThreadOrder:
         parts = [found, *(_adjacent_to(arrays, held, row, reach, passes) for row in slow)]
         return Near(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
-    def _brought(self, arrays: Arrays) -> _Sorted:
+    def _brought(self, arrays: Threads) -> _Sorted:
         import numpy as np
 
         held, count = self._sorted, len(arrays.key)
@@ -69,7 +83,7 @@ class ThreadOrder:
 
 
 def _adjacent(
-    arrays: Arrays, held: _Sorted, rows: NDArray[np.int64], reach: int, passes: Passes
+    arrays: Threads, held: _Sorted, rows: NDArray[np.int64], reach: int, passes: Passes
 ) -> tuple[Near, NDArray[np.int64]]:
     """Return what stands beside entries whose threads are all sorted, and the rows for which more must be looked at,
     since a neighbour does not pass."""
@@ -91,7 +105,7 @@ def _adjacent(
     return Near(np.broadcast_to(own, kept.shape)[kept], other[kept], places[kept]), rows[~fit]
 
 
-def _adjacent_to(arrays: Arrays, held: _Sorted, row: int, reach: int, passes: Passes) -> Near:
+def _adjacent_to(arrays: Threads, held: _Sorted, row: int, reach: int, passes: Passes) -> Near:
     """Return what stands beside one entry, among all of its thread."""
     import numpy as np
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -10,26 +10,19 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.checks import Checks, Examined
-from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
+from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.damage import UNKNOWN
-from tidal_plugins.storage.documents import META
 from tidal_plugins.storage.postgres.base import ALL, PostgresBase
-from tidal_plugins.storage.postgres.conditions import facets_of
-from tidal_plugins.storage.postgres.documents import COPIES
+from tidal_plugins.storage.postgres.dialect import facets_of
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.saving import Saved
 from tidal_plugins.storage.postgres.schema import GONE_SUM
-from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
+from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, row_faults
 from tidal_plugins.storage.values import from_json
-
-TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
 
 BATCH = 2000
 """Rows that are read at a time."""
 
-_NO_SCOPE = (UNKNOWN, UNKNOWN)
-_BROKEN = "its checksum fails"
-_DOCUMENT = "collection, key, value, version, checksum"
 _OWNERS = """
     SELECT e.scope, e.id FROM tidal_entries e WHERE e.scope = %s AND (
         NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key)
@@ -158,41 +151,14 @@ class CheckStore(PostgresBase, Checks):
 
     def _rows_of(self, scopes: dict[int, Scope]) -> Iterator[Fault]:
         """Yield the rows whose checksums fail."""
-
-        def entry(row: Row) -> bool:
-            from_row(row[1:], scopes.get(row[0], _NO_SCOPE))
-            return True
-
-        def link(row: Row) -> bool:
-            check_link_row(row[1:], scopes.get(row[0], _NO_SCOPE))
-            return True
-
-        def summed(row: Row) -> bool:
-            return bool(checksum(scopes.get(row[0], _NO_SCOPE), *row[2:-1]) == row[-1])
-
-        yield from self._broken("entries", f"scope, {', '.join(COLUMNS)}", entry)
-        yield from self._broken("links", f"scope, {', '.join(LINK_COLUMNS)}", link)
+        for table, checked in CHECKED.items():
+            yield from row_faults(table, self._all(f"SELECT scope, {checked.columns} FROM tidal_{table}"), scopes)
         for scope, path in self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes"):
             if scopes.get(scope) is None:
                 yield Fault("scopes", path, "it is not the path of its number")
         for scope, first, last, changes, centre, stored, columns in self._all(_SAVED, 1):
             if not Saved(first, last, changes, centre, stored).holds(scope, columns):
-                yield Fault("saved_columns", f"{scope} {first}", _BROKEN, True)
-        yield from self._broken("log", "scope, name || ' ' || seq, seq, name, key, at, value, checksum", summed)
-        for table in ("documents", "earlier_documents"):
-            for fault in self._broken(table, f"scope, collection || '/' || key, {_DOCUMENT}", summed):
-                about_store = fault.name.startswith(
-                    (f"{COPIES}/", f"{META}/")
-                )  # each of the two is a copy of the other
-                yield Fault(fault.table, fault.name, fault.problem, about_store and table == "documents")
-
-    def _broken(self, table: str, columns: str, is_intact: Callable[[Row], bool]) -> Iterator[Fault]:
-        for row in self._all(f"SELECT {columns} FROM tidal_{table}"):
-            intact = False
-            with suppress(Corrupt):
-                intact = is_intact(row)
-            if not intact:
-                yield Fault(table, str(row[1]), _BROKEN)
+                yield Fault("saved_columns", f"{scope} {first}", BROKEN, True)
 
     def _index(
         self, scopes: dict[int, Scope], unindexed: dict[Scope, dict[str, list[tuple[int, int]]]]
@@ -210,11 +176,11 @@ class CheckStore(PostgresBase, Checks):
                 owners += [owner for owner in around if passage_checksum(scope, key, owner[1], *place) == stored]
                 for owner in owners:
                     note(*owner)
-                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, _BROKEN, True)
+                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, BROKEN, True)
         for scope, id_, start, end, passage, vector, stored in self._all(_VECTORS):
             if vector is None or vector_checksum(passage, scope, vector) != stored:
                 note(scope, id_, start, end)
-                yield Fault("vectors", id_, "it is missing" if vector is None else _BROKEN, True)
+                yield Fault("vectors", id_, "it is missing" if vector is None else BROKEN, True)
         for scope, id_, start, end in self._all(_UNWORDED):
             note(scope, id_, start, end)
             yield Fault("keywords", id_, "its words are not those of its passage", True)
@@ -228,7 +194,7 @@ class CheckStore(PostgresBase, Checks):
         if self._db.one(ALL, _VOLUMES_DIFFER):
             yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
         for scope, erasure in self._db.rows(ALL, _GONE):
-            yield Fault("gone", f"{scope} {erasure}", _BROKEN, True)
+            yield Fault("gone", f"{scope} {erasure}", BROKEN, True)
         for place, id_ in ((table, row[1]) for table in _FILTERED for row in self._misfiled(table)):
             yield Fault(place, id_, "filters find it by other metadata than it has", True)
         if number := self._db.one(ALL, _CHANGES):

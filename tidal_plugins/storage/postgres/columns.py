@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,28 +10,25 @@ import numpy as np
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
+from tidal_plugins.storage.columns.arrays import Arrays
 from tidal_plugins.storage.columns.packing import Piece
-from tidal_plugins.storage.columns.postings import NAME as POSTINGS
-from tidal_plugins.storage.columns.postings import Posting, Postings, distinct, scored
+from tidal_plugins.storage.columns.postings import Posting, distinct
 from tidal_plugins.storage.columns.source import Mark, Range
 from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.units import matrix
-from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import PASSAGES, VECTORS, note
-from tidal_plugins.storage.entries import HEAD, TAIL, Where
 from tidal_plugins.storage.keywords import tokens
 from tidal_plugins.storage.postgres.base import figures
-from tidal_plugins.storage.postgres.conditions import NUMBERS, TEXTS, condition
 from tidal_plugins.storage.postgres.connections import Connections
-from tidal_plugins.storage.postgres.entries import ENDS
+from tidal_plugins.storage.postgres.dialect import NUMBERS, POSTGRES
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
 from tidal_plugins.storage.postgres.saving import saved_pieces
 from tidal_plugins.storage.postgres.schema import GONE_SUM
+from tidal_plugins.storage.sql.search import StoredColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.view import Rows
 
 GENERATIONS = 1 << 40
 """Erasures of a scope that one generation of vectors may see: a mark counts both."""
@@ -158,66 +154,20 @@ class ScopeSource:
         return sql + _FOUND, [*parameters, number_of(self.scope), wanted]
 
 
-class PostgresColumns(Columns):
-    """The columns of a scope, with what only the database knows. Use it inside the snapshot that it was made in."""
+class PostgresColumns(StoredColumns):
+    """The columns of a scope in a database."""
+
+    dialect = POSTGRES
 
     def __init__(self, arrays: Arrays, db: Connections, scope: Scope, deadline: float, last: int | None) -> None:
-        super().__init__(arrays, last)
-        self._db, self._scope, self._number, self._deadline = db, scope, number_of(scope), deadline
-        self._units: dict[int, bytes] = {}
+        super().__init__(arrays, db, number_of(scope), deadline, last)
+        self._db, self._scope = db, scope
 
-    def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
-        with self._db.deadline(self._deadline):
-            return super().nearest(unit, k, where)
+    def _query(self, sql: str, *values: Any) -> list[Any]:
+        return self._db.rows(self._scope, POSTGRES.sql(sql), *values)
 
-    def units(self, passages: Rows) -> NDArray[np.float32]:
-        if self.arrays.units is not None:
-            return super().units(passages)
-        keys = self.arrays.passages["key"][passages].tolist()
-        unknown = [key for key in keys if key not in self._units]
-        if unknown:
-            self._units |= (found := stored_units(self._db, self._scope, unknown))
-            self._note_damaged([key for key in unknown if key not in found])
-        empty = bytes(4 * self.arrays.dimensions)
-        return matrix([self._units.get(key, empty) for key in keys], self.arrays.dimensions)
-
-    def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
-        words = distinct(terms) if k > 0 else []
-        held = self.arrays.notes.setdefault(POSTINGS, Postings()) if self._last is None else Postings()
-        with self._db.deadline(self._deadline):
-            postings = held.of(self._postings, words, self.arrays)
-        now = figures(self._db, self._scope)
-        found = scored(postings, self.arrays.passages["words"], now.passages, now.words / max(now.passages, 1))
-        return self.best(*found, k, where)
-
-    def rows(self, ids: Sequence[str]) -> Rows:
-        sql = f"SELECT id, key FROM tidal_entries WHERE scope = %s AND id = {TEXTS}"
-        found = dict(self._db.rows(self._scope, sql, self._number, list(ids))) if len(ids) else {}
-        keys, known = np.array([found.get(id_, -1) for id_ in ids], np.int64), self.arrays.key
-        if not len(known) or not len(keys):
-            return np.full(len(keys), -1, np.int64)
-        places = np.searchsorted(known, keys).clip(max=len(known) - 1)
-        return np.where(known[places] == keys, places, -1)
-
-    def heads(self, rows: Rows) -> list[tuple[str, str]]:
-        sql = f"SELECT e.key, {ENDS} FROM tidal_entries e WHERE e.scope = %s AND e.key = {NUMBERS}"
-        found = {key: (head[:HEAD], tail[-TAIL:]) for key, head, tail in self._of(sql, rows)}
-        return [found.get(key, ("", "")) for key in self.arrays.key[rows].tolist()]
-
-    def emotions(self, rows: Rows) -> list[Mapping[str, float] | None]:
-        sql = f"SELECT key, emotions FROM tidal_entries WHERE scope = %s AND key = {NUMBERS} AND emotions IS NOT NULL"
-        found = {key: json.loads(emotions) for key, emotions in self._of(sql, rows)}
-        return [found.get(key) for key in self.arrays.key[rows].tolist()]
-
-    def select(self, where: Where) -> Rows:
-        filter_ = condition(self._scope, where)
-        sql = f"SELECT e.key FROM tidal_entries e WHERE {filter_.sql}"
-        rows = self._db.rows(self._scope, sql, *filter_.parameters)
-        return np.fromiter((row[0] for row in rows), np.int64)
-
-    def _of(self, sql: str, rows: Rows) -> list[Any]:
-        keys = self.arrays.key[rows].tolist()
-        return self._db.rows(self._scope, sql, self._number, keys) if keys else []
+    def _stored_units(self, keys: Sequence[int]) -> dict[int, bytes]:
+        return stored_units(self._db, self._scope, keys)
 
     def _postings(self, asked: Sequence[tuple[str, Posting | None]]) -> NDArray[np.int64]:
         numbers = [token_number(tokens(word)) for word, _ in asked]
@@ -225,11 +175,8 @@ class PostgresColumns(Columns):
         found = self._db.rows(self._scope, _POSTINGS, list(range(len(asked))), numbers, last, self._number)
         return np.array(found, np.int64).reshape(-1, 3)
 
-    def _note_damaged(self, passages: Sequence[int]) -> None:
-        """Note of which entries vectors are damaged or not there."""
-        rows, _ = self.passages_of_keys(np.array(passages, np.int64))
-        for id_ in dict.fromkeys(self.ids(self.arrays.passages["entry"][rows])):
-            note(VECTORS, id_)
+    def _corpus(self) -> tuple[int, int]:
+        return figures(self._db, self._scope)[:2]
 
 
 def stored_units(db: Connections, scope: Scope, keys: Sequence[int]) -> dict[int, bytes]:

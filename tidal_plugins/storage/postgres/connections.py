@@ -183,6 +183,11 @@ class Connections:
         return limit.made_by(lambda _: self._limited(limit, seconds))
 
     @property
+    def bounded(self) -> bool:
+        """Return whether this thread's questions have a deadline."""
+        return self.limit is not None
+
+    @property
     def limit(self) -> Limit | None:
         """Return the innermost deadline of this thread."""
         limit: Limit | None = getattr(self._local, "limit", None)

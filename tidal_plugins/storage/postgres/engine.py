@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
-import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal
 
 from tidal_plugins.errors import ReadOnly
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.columns.background import BackgroundSaving
-from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.postgres.checks import CheckStore
 from tidal_plugins.storage.postgres.connections import Connections
-from tidal_plugins.storage.postgres.documents import DocumentStore
-from tidal_plugins.storage.postgres.links import LinkStore
-from tidal_plugins.storage.postgres.listing import ListingStore
-from tidal_plugins.storage.postgres.log import LogStore
+from tidal_plugins.storage.postgres.entries import PostgresEntries
+from tidal_plugins.storage.postgres.parts import PostgresDocuments, PostgresLinks, PostgresListing, PostgresLog
 from tidal_plugins.storage.postgres.renewal import remove_replaced
 from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
-from tidal_plugins.storage.postgres.search import SearchStore
+from tidal_plugins.storage.postgres.search import PostgresSearch
 from tidal_plugins.storage.postgres.work import ALL
-from tidal_plugins.storage.postgres.writing import EntryStore
 
 EXACT_VECTORS = 25_000
 """Vectors of a scope that are held in memory as they are; see the SQLite engine."""
@@ -50,7 +41,9 @@ _BYTES = """
 """
 
 
-class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, ListingStore, Storage):
+class PostgresStorage(
+    PostgresEntries, PostgresSearch, PostgresLinks, PostgresLog, PostgresDocuments, CheckStore, PostgresListing, Storage
+):
     """Stores a memory in a PostgreSQL database, which any number of processes on any machine may share.
 
     ``durability="fast"`` lets the server acknowledge a commit before it is on disk: nothing tears, but a crash of the
@@ -72,24 +65,14 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
     ) -> None:
         self._db = Connections(url, durable=durability == "full", busy_timeout=busy_timeout, read_only=read_only)
         self.path, self.read_only = self._db.path, read_only
-        self._deadline, self._figures = query_deadline, {}
-        self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        self._saving = BackgroundSaving(self._held, self._catch_up)
+        self._figures = {}
         try:
             with self._db.lent() as connection:
                 prepare(connection, self.path, partitions, read_only=read_only)
         except BaseException:
             self._db.close()
             raise
-        _open_stores.add(self)
-
-    @contextmanager
-    def within_deadline(self) -> Iterator[None]:
-        if self._db.limit is not None or self._db.writing:
-            yield
-        else:
-            with self._db.deadline(self._deadline):
-                yield
+        self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
 
     def measures(self) -> Measures:
         with self.snapshot():
@@ -119,28 +102,5 @@ class PostgresStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStor
             connection.execute(f"VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) {', '.join(TABLES)}")
         return not reading
 
-    def close(self) -> None:
-        self._saving.finish()
-        self._db.close()
-        self._held.forget()
-
-    def forked(self) -> None:
-        """Start anew in a child process, where threads that do not exist may hold locks."""
-        self._saving.forget()
-        self._db.forked()
-        self._held.forget()
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
-
-
-_open_stores: weakref.WeakSet[PostgresStorage] = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for store in _open_stores:
-        store.forked()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_forked)

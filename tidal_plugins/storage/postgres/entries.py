@@ -1,151 +1,108 @@
-"""Entries in a PostgreSQL database: found by id, by filter, and beside others."""
+"""Entries in a PostgreSQL database: what only it has to do for them, in few round trips."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace as replaced
-from typing import Any
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
-from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.storage.base import (
-    HEAD,
-    TAIL,
-    Adjacent,
-    Corpus,
-    EntrySummary,
-    Statistics,
-    Volume,
-    Where,
-)
-from tidal_plugins.storage.damage import intact
-from tidal_plugins.storage.postgres.base import ALL, PostgresBase, figures
-from tidal_plugins.storage.postgres.conditions import TEXTS, condition
+from tidal_plugins.errors import InvalidVector
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.damage import SCOPES
+from tidal_plugins.storage.postgres.base import PostgresBase, figures
+from tidal_plugins.storage.postgres.dialect import NUMBERS, TEXTS
 from tidal_plugins.storage.postgres.numbers import number_of, path_of
-from tidal_plugins.storage.postgres.schema import PATH
-from tidal_plugins.storage.rows import COLUMNS, SUMMARY, from_row, to_summary
+from tidal_plugins.storage.postgres.passages import indexing, note_gone, unindex
+from tidal_plugins.storage.postgres.renewal import generation_for, sharing
+from tidal_plugins.storage.postgres.schema import OF_SCOPES, PATH
+from tidal_plugins.storage.postgres.work import ALL
+from tidal_plugins.storage.sql.conditions import condition
+from tidal_plugins.storage.sql.entries import EntryStore, Figures, Indexed, Known, Place, Prepared
 from tidal_plugins.storage.values import from_json
 
-MAX_SCOPES = 4096
-"""Scopes whose figures are kept in memory."""
-
-_SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)} FROM tidal_entries e"
-_BY_ID = f"{_SELECT} WHERE e.scope = %s AND e.id = {TEXTS}"
-
-ENDS = f"""
-    CASE WHEN strpos(e.text, chr(1)) > 0 THEN e.text ELSE left(e.text, {HEAD}) END,
-    CASE WHEN strpos(e.text, chr(1)) > 0 THEN e.text ELSE right(e.text, {TAIL}) END
-"""
-"""SQL for the two ends of a text; all of it where some characters are written as two."""
-
-_SUMMARIES = f"""
-    SELECT {", ".join("e." + column for column in SUMMARY)},
-        (SELECT count(*) FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key),
-        (SELECT coalesce(sum(p.words), 0)::bigint FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key),
-        {ENDS}
-    FROM tidal_entries e WHERE e.id = {TEXTS} AND {{}}
-"""
-_SPEAKERS = """
-    WITH RECURSIVE names (name) AS (
-        SELECT min(speaker) FROM tidal_entries WHERE scope = %s AND speaker IS NOT NULL
-        UNION ALL
-        SELECT (SELECT min(speaker) FROM tidal_entries WHERE scope = %s AND speaker > names.name)
-        FROM names WHERE names.name IS NOT NULL
-    ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
-"""
 _BEGINS, _BEGIN = f"left(s.path, {PATH})", f"left(%s, {PATH})"
-_VOLUMES = "SELECT kind, channel, entries, characters FROM tidal_volumes WHERE scope = %s AND entries > 0"
+_SCOPES = f"""
+    SELECT s.path FROM tidal_scopes s WHERE ({_BEGINS} = {_BEGIN} AND s.path = %s
+    OR {_BEGINS} BETWEEN {_BEGIN} AND {_BEGIN} AND s.path BETWEEN %s AND %s)
+    AND EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = s.scope AND {{}})
+"""
+_NEXT = """
+    UPDATE tidal_scopes SET changes = changes + 1 WHERE scope = %s
+    RETURNING changes, ARRAY (SELECT nextval('tidal_keys') FROM generate_series(1, %s))
+"""
+# Characters that are written as two are counted as one.
+_CHARACTERS = "char_length(replace(replace(text, E'\\x01\\x01', ' '), E'\\x01\\x02', ' '))"
+_EXISTING = f"""
+    SELECT id, key, checksum, kind, channel, {_CHARACTERS} FROM tidal_entries WHERE scope = %s AND id = {TEXTS}
+"""
+_VOLUMES = """
+    INSERT INTO tidal_volumes AS v SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[])
+    ON CONFLICT (scope, kind, channel)
+    DO UPDATE SET entries = v.entries + excluded.entries, characters = v.characters + excluded.characters
+"""
+_DELETE = f"""
+    DELETE FROM tidal_entries WHERE scope = %s AND key = {NUMBERS} RETURNING kind, channel, {_CHARACTERS}
+"""
 
 
-class EntryReads(PostgresBase):
-    """Reads entries, which are rows of one table."""
+class PostgresEntries(PostgresBase, EntryStore):
+    """Entries in a database. What is written of them is sent together with the next statement that is waited for."""
 
-    _figures: dict[Scope, tuple[tuple[int, int, int], Statistics]]
-    """The figures of scopes as they were read last, with the numbers that they were read at."""
-
-    def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
-        with self.question():
-            rows = self._db.rows(scope, _BY_ID, number_of(scope), list(ids)) if ids else []
-        found = {entry.id: entry for entry in intact(rows, lambda row: from_row(row, scope))}
-        return {id_: found[id_] for id_ in ids if id_ in found}
-
-    def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:
-        filter_ = condition(scope, where or Where())
-        with self.question():
-            rows = self._db.rows(scope, _SUMMARIES.format(filter_.sql), list(ids), *filter_.parameters)
-        cut = [(*row[:-2], row[-2][:HEAD], row[-1][-TAIL:]) for row in rows]
-        return {summary.id: summary for summary in intact(cut, to_summary)}
-
-    def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:
-        filter_ = condition(scope, where)
-        sides = ", ".join(_side(filter_.sql, *order) for order in (("<", "DESC"), (">", "ASC")))
-        sql = (
-            f"SELECT a.id, {sides} FROM tidal_entries a WHERE a.scope = %s AND a.id = {TEXTS} AND a.thread IS NOT NULL"
-        )
-        side = (*filter_.parameters, max(reach, 0))
-        with self.question():
-            rows = self._db.rows(scope, sql, *side, *side, number_of(scope), list(ids))
-        return [
-            Adjacent(id_, other, sign * place)
-            for id_, before, after in rows
-            for sign, others in ((-1, before), (1, after))
-            for place, other in enumerate(others, 1)
-        ]
-
-    def find(
-        self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
-    ) -> list[Entry]:
-        order, filter_ = "DESC" if newest_first else "ASC", condition(scope, where)
-        sequence = f"ORDER BY e.occurred_at {order}, e.key {order} LIMIT %s::bigint OFFSET %s"
-        bounds = (None if limit is None or limit < 0 else limit, max(after, 0))
-        with self.question():
-            rows = self._db.rows(scope, f"{_SELECT} WHERE {filter_.sql} {sequence}", *filter_.parameters, *bounds)
-        return list(intact(rows, lambda row: from_row(row, scope)))
+    of_scopes = OF_SCOPES
 
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
-        path, filter_ = path_of(prefix), condition(None, where)
-        sql = f"""
-            SELECT s.path FROM tidal_scopes s WHERE ({_BEGINS} = {_BEGIN} AND s.path = %s
-            OR {_BEGINS} BETWEEN {_BEGIN} AND {_BEGIN} AND s.path BETWEEN %s AND %s)
-            AND EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = s.scope AND {filter_.sql})
-        """
+        path, filter_ = path_of(prefix), condition(self.dialect, None, where)
         # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
         longer = path.removesuffix("]") + ("," if prefix else "")
         between = (f'{longer}"', f"{longer}#")
         with self.question():
-            rows = self._db.rows(ALL, sql, path, path, *between, *between, *filter_.parameters)
+            sql = _SCOPES.format(filter_.sql)
+            rows = self._query(SCOPES, ALL, sql, path, path, *between, *between, *filter_.parameters)
         return sorted(tuple(from_json(found)) for (found,) in rows)
 
-    def statistics(self, scope: Scope) -> Statistics:
-        with self.question():
-            now = figures(self._db, scope)
-        corpus = Corpus(now.passages, now.words / now.passages if now.passages else 0.0)
-        state, known = (now.generation, now.erasures, now.changes), self._figures.get(scope)
-        if known is not None and known[0] == state and not self._db.writing:
-            return replaced(known[1], corpus=corpus)
-        with self.snapshot():
-            if figures(self._db, scope) != now:  # another process wrote meanwhile
-                return self.statistics(scope)
-            number = number_of(scope)
-            speakers = [name for (name,) in self._db.rows(scope, _SPEAKERS, number, number)]
-            volumes = self._db.rows(scope, _VOLUMES, number)
-        by_sort = {(kind, channel): Volume(*volume) for kind, channel, *volume in volumes}
-        found = Statistics(corpus, speakers, by_sort, now.generation + now.erasures)
-        if not self._db.writing:
-            if len(self._figures) >= MAX_SCOPES:
-                self._figures.clear()
-            self._figures[scope] = state, found
-        return found
+    def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
+        with self.transaction():
+            count = super().erase(scope, ids)
+            if ids is None:
+                self._db.current.versions.clear()
+            return count
 
+    def _place(self, scope: Scope, prepared: Sequence[Prepared], *, new: bool) -> Place:
+        """Return what must be known, in one round trip after the lock of the scope: always in this order, so that no
+        two writers wait for each other."""
+        sizes = dict.fromkeys(len(unit) for item in prepared for unit in item.units if unit is not None)
+        if len(sizes) > 1:
+            raise InvalidVector(f"all vectors have one size, got {', '.join(map(str, sizes))}")
+        size, number = next(iter(sizes), None), number_of(scope)
+        keys = len(prepared) + sum(len(item.units) for item in prepared)
+        statements = ((_EXISTING, [number, [item.id for item in prepared]]), (_NEXT, [number, keys]))
+        existing, [(change, drawn)], *state = self._db.each(scope, *statements, *sharing(self._db, size))
+        known = {id_: Known(key, sum_, tuple(volume)) for id_, key, sum_, *volume in existing}
+        return Place(known, change, sorted(drawn), generation_for(self._db, size, state))
 
-def by_key(rows: list[Any]) -> dict[int, Any]:
-    """Return rows by their first column."""
-    return {row[0]: row for row in rows}
+    def _add_passages(self, scope: Scope, entries: Sequence[Indexed], place: Place) -> None:
+        self._db.later(scope, *indexing(self._db, scope, entries, iter(place.keys), place.generation))
 
+    def _drop_passages(self, scope: Scope, entries: Sequence[int]) -> None:
+        unindex(self._db, scope, entries)
 
-def _side(filter_: str, comparison: str, order: str) -> str:
-    """Return SQL for the ids next to an entry ``a`` in its thread on one side, the nearest first, as an array."""
-    return f"""ARRAY (
-        SELECT e.id FROM tidal_entries e WHERE e.thread = a.thread AND e.kind = a.kind
-        AND (e.occurred_at, e.key) {comparison} (a.occurred_at, a.key) AND {filter_}
-        ORDER BY e.occurred_at {order}, e.key {order} LIMIT %s
-    )"""
+    def _note_gone(self, scope: Scope, entries: Sequence[int]) -> None:
+        note_gone(self._db, scope, entries)
+
+    def _delete(self, scope: Scope, entries: Sequence[int]) -> None:
+        self._add_volumes(scope, self._db.rows(scope, _DELETE, number_of(scope), list(entries)), -1)
+
+    def _add_volumes(self, scope: Scope, volumes: Iterable[tuple[str, str, int] | None], sign: int) -> None:
+        entries, characters = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        for volume in volumes:
+            if volume is not None:
+                entries[volume[:2]] += 1
+                characters[volume[:2]] += volume[2]
+        if entries:
+            kinds, channels = zip(*entries, strict=True)
+            counts = [[sign * counted[sort] for sort in entries] for counted in (entries, characters)]
+            self._db.later(scope, (_VOLUMES, [number_of(scope), list(kinds), list(channels), *counts]))
+
+    def _figures_of(self, scope: Scope) -> Figures:
+        passages, words, generation, erasures, changes = figures(self._db, scope)
+        return Figures(passages, words, (generation, erasures, changes), generation + erasures)

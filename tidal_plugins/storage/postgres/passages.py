@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Passage
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.keywords import tokens
-from tidal_plugins.storage.postgres.conditions import NUMBERS
 from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.dialect import NUMBERS
 from tidal_plugins.storage.postgres.numbers import number_of, token_number
+from tidal_plugins.storage.postgres.renewal import locked_state
 from tidal_plugins.storage.postgres.schema import GONE_SUM
-from tidal_plugins.storage.postgres.state import locked_state
 from tidal_plugins.storage.postgres.work import Statement
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Unit = NDArray[np.float32] | None
-
-KEPT = 256
-"""Erasures of a scope that are noted. A reader that last looked before them loads the scope anew."""
-
-MOST_GONE = 4096
-"""Entries of one erasure that are noted. For more, every reader loads the scope anew, which takes no longer."""
+from tidal_plugins.storage.sql.entries import KEPT, MOST_GONE, Indexed
 
 _PASSAGES = """
     INSERT INTO tidal_passages (scope, key, entry, start, "end", words, checksum, tokens)
@@ -71,15 +58,6 @@ _GONE = f"""
         WHERE c.scope = %s AND EXISTS (SELECT 1 FROM unnest(%s::bigint[]) k WHERE k BETWEEN c.first AND c.last)
     ) SELECT erasures FROM risen
 """
-
-
-class Indexed(NamedTuple):
-    """An entry by its id and its key, with the passages to index and their unit vectors."""
-
-    id: str
-    key: int
-    passages: Sequence[Passage]
-    units: Sequence[Unit]
 
 
 def indexing(

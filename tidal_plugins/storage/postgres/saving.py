@@ -4,19 +4,19 @@ searches. What they hold, and when they are dropped, is as in the SQLite engine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.columns.packing import SIZE, Piece, packed, unpacked
+from tidal_plugins.storage.columns.packing import Piece, centre_of, packed, unpacked, unsaved
 from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.postgres.base import figures
 from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.numbers import number_of
 
 if TYPE_CHECKING:
-    from tidal_plugins.storage.columns.view import Arrays
+    from tidal_plugins.storage.columns.arrays import Arrays
 
 GENERATIONS = 1 << 40
 
@@ -82,7 +82,7 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
     if damaged := [saved for saved, intact in found if not intact]:
         with db.transaction():
             db.run(scope, *((_DROP_DAMAGED, [number, each.first, each.checksum]) for each in damaged))
-    kept, pieces = _planned(arrays, rows, changed)
+    kept, pieces = unsaved(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
         keys = int(arrays.key[first]), int(arrays.key[end - 1])
@@ -90,7 +90,7 @@ def save(db: Connections, scope: Scope, arrays: Arrays, mark: Mark) -> None:
             if not _is_current(db, scope, mark):
                 return
             if not db.rows(scope, _NEWER, number, keys[1], keys[0], mark.changes):
-                place = (number, *keys, mark.changes, _centre(arrays))
+                place = (number, *keys, mark.changes, centre_of(arrays))
                 added = [*place, data, checksum_of(*place, sum_of(data))]
                 db.run(scope, (_DROP, [number, keys[1], keys[0]]), (_ADD, added))
     with db.transaction():
@@ -124,31 +124,3 @@ def _pieces(db: Connections, scope: Scope) -> Iterator[tuple[Saved, Piece | None
 def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:
     found = figures(db, scope)
     return mark.erasures == found.generation * GENERATIONS + found.erasures
-
-
-def _planned(
-    arrays: Arrays, rows: Sequence[Saved], changed: Sequence[int]
-) -> tuple[list[Saved], list[tuple[int, int]]]:
-    """Return the pieces that are still as they were saved, and from which row to which the others are to be saved."""
-    import numpy as np
-
-    keys = np.array(changed, np.int64)
-    kept, pieces, begin = list[Saved](), list[tuple[int, int]](), 0
-    for row in rows:
-        low, high = np.searchsorted(keys, [row.first, row.last + 1])
-        if low < high or row.centre != _centre(arrays):
-            continue
-        first, end = np.searchsorted(arrays.key, [row.first, row.last + 1]).tolist()
-        pieces += _cut(begin, first)
-        kept.append(row)
-        begin = end
-    pieces += [(first, end) for first, end in _cut(begin, arrays.rows) if end - first == SIZE]
-    return kept, pieces
-
-
-def _centre(arrays: Arrays) -> int:
-    return 0 if arrays.codes is None else crc32(arrays.codes.centre.tobytes())
-
-
-def _cut(begin: int, end: int) -> list[tuple[int, int]]:
-    return [(first, min(first + SIZE, end)) for first in range(begin, end, SIZE)]

@@ -117,7 +117,7 @@ TABLES = {
 GONE_SUM = "md5(erasure::text || ' ' || entries::text)"
 """SQL for the checksum of a row of ``tidal_gone``."""
 
-OF_SCOPES = tuple(f"tidal_{name}" for name in "volumes links log documents earlier_documents gone columns".split())
+OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
 UNSAMPLED = {

@@ -1,16 +1,17 @@
-"""The base of the parts of the SQLite engine: its connections, and scopes by their keys."""
+"""The base of the parts of the SQLite engine: statements on its connections, and scopes by their keys."""
 
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
-from collections.abc import Generator
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note, noticed
+from tidal_plugins.storage.rows import Row
+from tidal_plugins.storage.sql.dialect import Insert, SQLStore, Update
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.dialect import SQLITE
 from tidal_plugins.storage.sqlite.scopes import Scopes, add_row, find_row
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import to_json
@@ -26,21 +27,12 @@ _FIGURES = """
 logger = logging.getLogger(__name__)
 
 
-class SQLiteBase:
+class SQLiteBase(SQLStore):
     """Base of a part of the engine."""
 
+    dialect = SQLITE
     _db: Connections
     _scopes: Scopes
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return self._db.transaction()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        return self._db.snapshot()
-
-    @abstractmethod
-    def _stored(self, scope: int, entries: int) -> None:
-        """Note that so many entries were stored in a scope, by key."""
 
     def _key(self, scope: Scope) -> int:
         known = self._scopes.keys.get(scope)
@@ -72,17 +64,33 @@ class SQLiteBase:
     def _readable(self, table: str, sql: str, *bindings: Any) -> list[Any]:
         return all_readable(self._db, table, sql, *bindings)
 
-    def _kept(self, table: str, sql: str, *bindings: Any) -> list[Any]:
-        """Return the rows of a query as :meth:`_readable` does, kept while nobody writes. They are few and small."""
+    def _query(self, table: str, place: Scope | str, sql: str, *values: Any) -> list[Any]:
+        return all_readable(self._db, table, SQLITE.sql(sql), *values)
+
+    def _kept(self, table: str, place: Scope | str, sql: str, *values: Any) -> list[Any]:
         kept = self._db.kept()
-        if kept is not None and (known := kept.get((sql, bindings))) is not None:
+        if kept is not None and (known := kept.get((sql, values))) is not None:
             return list(known)
         with noticed() as damaged:
-            rows = self._readable(table, sql, *bindings)
+            rows = self._query(table, place, sql, *values)
         kept = self._db.kept()  # the first reading of a snapshot tells which state it sees
         if kept is not None and not damaged:
-            kept[sql, bindings] = rows
+            kept[sql, values] = rows
         return rows
+
+    def _run(self, place: Scope | str, sql: str, *values: Any) -> int:
+        self._db.run(SQLITE.sql(sql), *values)
+        return self._db.get().changes()
+
+    def _later(self, place: Scope | str, sql: str, *values: Any) -> None:
+        self._db.run(SQLITE.sql(sql), *values)
+
+    def _insert(self, place: Scope | str, insert: Insert, shared: Row, rows: Iterable[Row]) -> None:
+        self._db.run_each(SQLITE.insert(insert), [(*shared, *row) for row in rows])
+
+    def _update(self, scope: Scope, update: Update, shared: Row, rows: Iterable[Row]) -> None:
+        key = self._key(scope)
+        self._db.run_each(SQLITE.update(update), [(*shared, *row, key) for row in rows])
 
 
 def figures(db: Connections, scope: int) -> tuple[int, int, int | None, int | None]:

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from itertools import count
 
-from tidal_plugins.errors import Corrupt, StorageError
+from tidal_plugins.errors import StorageError
 from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.checks import Checks, Examined
-from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
+from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.damage import UNKNOWN
-from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
+from tidal_plugins.storage.rows import Row
+from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, row_faults
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
-from tidal_plugins.storage.sqlite.documents import COPIES
 from tidal_plugins.storage.sqlite.gone import gone_checksum
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
 from tidal_plugins.storage.sqlite.saving import SAVED, Saved, piece_of
 from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
 from tidal_plugins.storage.sqlite.word_checks import FORMAT, index_faults, without_words
 
-TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
-
 _FTS = "fts5"
 
 MOST_PAGES = 20
 """Faults of pages that are reported: one damaged page leads to many."""
 
-_NO_SCOPE = (UNKNOWN, UNKNOWN)
-"""Stands for a scope that is damaged or not there: no row is of it."""
-
-_BROKEN = "its checksum fails"
 _Unindexed = dict[Scope, dict[str, list[tuple[int, int]]]]
 
-_DOCUMENT = "collection, key, value, version, checksum"
 _PASSAGES = """
     SELECT e.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM passages p
     LEFT JOIN entries e ON e.key = p.entry
@@ -100,16 +95,9 @@ class CheckStore(SQLiteBase, Checks):
         unindexed: _Unindexed = {}
         faults: list[Fault] = []
         with self.snapshot():
-            for part in (
-                self._pages,
-                self._scope_rows,
-                self._entries,
-                self._links,
-                self._log,
-                self._documents,
-                self._counts,
-                self._derived,
-            ):
+            parts: list[Callable[[], Iterator[Fault]]] = [self._pages, self._scope_rows]
+            parts += [partial(self._rows, table) for table in CHECKED]
+            for part in (*parts, self._counts, self._derived):
                 self._collect(faults, part())
             self._collect(faults, self._index(unindexed))
             rows = self.counted()
@@ -152,59 +140,15 @@ class CheckStore(SQLiteBase, Checks):
             return int(self._db.one(sql) or 0)
         return 0
 
-    def _rows(self, table: str, sql: str, name: int, is_intact: Callable[[Row], bool]) -> Iterator[Fault]:
-        """Yield a fault for each row of a table that is not intact. ``name`` is the place of its name."""
-        read = 0
-        for row in readable(self._db, table, sql):
-            read += 1
-            if not is_intact(row):
-                yield Fault(table, str(row[name]), _BROKEN)
-        for _ in range(self._count(f"SELECT count(*) FROM {table}") - read):
+    def _rows(self, table: str) -> Iterator[Fault]:
+        read = count()
+        rows = readable(self._db, table, f"SELECT scope, {CHECKED[table].columns} FROM {table}")
+        yield from row_faults(table, (row for row, _ in zip(rows, read, strict=False)), known_scopes(self._db))
+        for _ in range(self._count(f"SELECT count(*) FROM {table}") - next(read)):
             yield Fault(table, UNKNOWN, "it holds text that is not UTF-8")
 
     def _scope_rows(self) -> Iterator[Fault]:
         return scope_faults(self._db)
-
-    def _entries(self) -> Iterator[Fault]:
-        scopes = known_scopes(self._db)
-
-        def is_intact(row: Row) -> bool:
-            with suppress(Corrupt):
-                from_row(row[1:], scopes.get(row[0], _NO_SCOPE))
-                return True
-            return False
-
-        return self._rows("entries", f"SELECT scope, {', '.join(COLUMNS)} FROM entries", 1, is_intact)
-
-    def _links(self) -> Iterator[Fault]:
-        scopes = known_scopes(self._db)
-
-        def is_intact(row: Row) -> bool:
-            with suppress(Corrupt):
-                check_link_row(row[1:], scopes.get(row[0], _NO_SCOPE))
-                return True
-            return False
-
-        return self._rows("links", f"SELECT scope, {', '.join(LINK_COLUMNS)} FROM links", 1, is_intact)
-
-    def _log(self) -> Iterator[Fault]:
-        return self._summed("log", "name || ' ' || seq, seq, name, key, at, value, checksum")
-
-    def _documents(self) -> Iterator[Fault]:
-        for fault in self._summed("documents", f"collection || '/' || key, {_DOCUMENT}"):
-            about_store = fault.name.startswith((f"{COPIES}/", "meta/"))  # each of the two is a copy of the other
-            yield Fault(fault.table, fault.name, fault.problem, about_store)
-        yield from self._summed("earlier_documents", f"collection || '/' || key, {_DOCUMENT}")
-
-    def _summed(self, table: str, columns: str) -> Iterator[Fault]:
-        """Yield the faulty rows of a table whose last column is the checksum of those after the name."""
-        scopes = known_scopes(self._db)
-        return self._rows(
-            table,
-            f"SELECT scope, {columns} FROM {table}",
-            1,
-            lambda row: checksum(scopes.get(row[0], _NO_SCOPE), *row[2:-1]) == row[-1],
-        )
 
     def _index(self, unindexed: _Unindexed) -> Iterator[Fault]:
         """Yield the faults of passages, their words and their vectors, and note the entries to index anew."""
@@ -220,12 +164,12 @@ class CheckStore(SQLiteBase, Checks):
                 owners += [owner for owner in self._db.rows(_OWNERS, row[0]) if _owns(owner, row)]
                 for owner in owners:
                     note(*owner)
-                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, _BROKEN, True)
+                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, BROKEN, True)
         for scope, id_, start, end, *vector in readable(self._db, "vectors", _VECTORS):
             passage, of, stored, sum_ = vector
             if stored is None or of != scope or vector_checksum(passage, of, stored) != sum_:
                 note(scope, id_, start, end)
-                yield Fault("vectors", id_, "it is missing" if stored is None else _BROKEN, True)
+                yield Fault("vectors", id_, "it is missing" if stored is None else BROKEN, True)
         for scope, id_, start, end in without_words(self._db):
             note(scope, id_, start, end)
             yield Fault("keywords", id_, "its words are not those of its passage", True)
@@ -236,10 +180,10 @@ class CheckStore(SQLiteBase, Checks):
     def _derived(self) -> Iterator[Fault]:
         for scope, erasure, keys, sum_ in readable(self._db, "gone", "SELECT * FROM gone"):
             if gone_checksum(scope, erasure, keys) != sum_:
-                yield Fault("gone", str(erasure), _BROKEN, True)
+                yield Fault("gone", str(erasure), BROKEN, True)
         for row in readable(self._db, "saved_columns", SAVED):
             if piece_of(self._db, Saved(*row)) is None:
-                yield Fault("saved_columns", str(row[0]), _BROKEN, True)
+                yield Fault("saved_columns", str(row[0]), BROKEN, True)
 
     def _counts(self) -> Iterator[Fault]:
         if self._readable("counts", "SELECT * FROM corpus") != self._readable("counts", _CORPUS):

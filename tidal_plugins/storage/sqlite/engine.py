@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.columns.background import BackgroundSaving
-from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
-from tidal_plugins.storage.sqlite.documents import DocumentStore
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
-from tidal_plugins.storage.sqlite.entries import EntryStore
-from tidal_plugins.storage.sqlite.links import LinkStore
-from tidal_plugins.storage.sqlite.listing import ListingStore
-from tidal_plugins.storage.sqlite.log import LogStore
+from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
+from tidal_plugins.storage.sqlite.parts import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 from tidal_plugins.storage.sqlite.scopes import Scopes
-from tidal_plugins.storage.sqlite.search import SearchStore
+from tidal_plugins.storage.sqlite.search import SQLiteSearch
 
 EXACT_VECTORS = 25_000
 """Vectors of a scope that are held as they are, 38 MB of 384 dimensions. To compare 25,000 took 1.5 ms, and 100,000
@@ -37,7 +28,15 @@ SCRUB_SECONDS = 1.0
 
 
 class SQLiteStorage(
-    EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, ListingStore, Storage
+    SQLiteEntries,
+    SQLiteSearch,
+    SQLiteLinks,
+    SQLiteLog,
+    SQLiteDocuments,
+    CheckStore,
+    BackupStore,
+    SQLiteListing,
+    Storage,
 ):
     """Stores a memory in one SQLite file.
 
@@ -68,18 +67,7 @@ class SQLiteStorage(
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path, self.key = self._db.path, key
         self._scopes, self._figures = Scopes(), {}
-        self._deadline = query_deadline
-        self._held = ColumnCache(exact_vectors_up_to, column_cache_bytes)
-        self._saving = BackgroundSaving(self._held, self._catch_up)
-        _open_stores.add(self)
-
-    @contextmanager
-    def within_deadline(self) -> Iterator[None]:
-        if self._db.bounded or self._db.writing:
-            yield
-        else:
-            with self._db.deadline(self._deadline):
-                yield
+        self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
 
     def measures(self) -> Measures:
         def size(path: str) -> int:
@@ -103,26 +91,3 @@ class SQLiteStorage(
         self._held.forget()
         self._db.forget()
         return not busy
-
-    def close(self) -> None:
-        self._saving.finish()
-        self._db.close()
-        self._held.forget()
-
-    def forked(self) -> None:
-        """Start anew in a child process, where threads that do not exist may hold locks."""
-        self._saving.forget()
-        self._db.forked()
-        self._held.forget()
-
-
-_open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for store in _open_stores:
-        store.forked()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_forked)

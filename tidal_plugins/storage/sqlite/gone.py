@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from zlib import crc32
 
+from tidal_plugins.storage.sql.entries import KEPT, MOST_GONE
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.saving import drop_pieces
 from tidal_plugins.storage.values import from_json, to_json
-
-KEPT = 256
-"""Erasures of a scope that are noted. A reader that last looked before them loads the scope anew."""
-
-MOST_GONE = 4096
-"""Entries of one erasure that are noted. For more, every reader loads the scope anew, which takes no longer."""
 
 _ERASED = "UPDATE scopes SET erasures = ifnull(erasures, 0) + 1 WHERE key = ? RETURNING erasures"
 _NOTE = "INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)"

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
-from tidal_plugins.storage.base import Passage
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.rows import Row
+from tidal_plugins.storage.sql.entries import Indexed
 from tidal_plugins.storage.sqlite.base import mark
-from tidal_plugins.storage.sqlite.conditions import IDS
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.dialect import IDS
 from tidal_plugins.storage.sqlite.gone import note_gone
 from tidal_plugins.storage.values import to_json
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Unit = NDArray[np.float32] | None
 
 _INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'
 _LAST_PASSAGE = """
@@ -33,15 +26,6 @@ _COUNT_OUT = f"""
         FROM passages p WHERE p.entry IN {IDS}
     )
 """
-
-
-class Indexed(NamedTuple):
-    """An entry by its id and its key, with the passages to index and their unit vectors."""
-
-    id: str
-    key: int
-    passages: Sequence[Passage]
-    units: Sequence[Unit]
 
 
 def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:

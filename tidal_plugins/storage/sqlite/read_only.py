@@ -24,8 +24,8 @@ from tidal_plugins.storage.sqlite.statements import Limit
 if TYPE_CHECKING:
     import apsw
 
+    from tidal_plugins.storage.columns.arrays import Arrays
     from tidal_plugins.storage.columns.source import Mark
-    from tidal_plugins.storage.columns.view import Arrays
 
 ATTEMPTS = 3
 """How often a file that changes meanwhile is read before ``Busy`` is raised."""

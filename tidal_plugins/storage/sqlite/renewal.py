@@ -11,7 +11,7 @@ from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.schema import vectors_table
 from tidal_plugins.storage.sqlite.scopes import mend_rows
-from tidal_plugins.storage.values import from_json, to_json, unit_vector
+from tidal_plugins.storage.values import from_json, to_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ _REMOVE = "DELETE FROM old_vectors WHERE passage IN (SELECT passage FROM old_vec
 
 def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int, anew: bool) -> Renewal:
     """Store new vectors, and put all of them in place once none is missing. Call it inside a transaction."""
-    units = {key: unit_vector(vector).tobytes() for key, vector in vectors.items()}
+    units = {key: vector.tobytes() for key, vector in vectors.items()}
     if anew:
         db.run("DROP TABLE IF EXISTS new_vectors")
         mend_rows(db)  # a vector whose scope is not found would be missing for ever

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.storage.columns.packing import SIZE, Piece, packed, unpacked
+from tidal_plugins.storage.columns.packing import Piece, centre_of, packed, unpacked, unsaved
 from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
-    from tidal_plugins.storage.columns.view import Arrays
+    from tidal_plugins.storage.columns.arrays import Arrays
 
 SAVED = "SELECT key, scope, first, last, changes, centre, checksum FROM saved_columns"
 """SQL for what is said of saved pieces, the columns of :class:`Saved`."""
@@ -107,14 +107,14 @@ def save(db: Connections, scope: int, arrays: Arrays, mark: Mark) -> None:
     if unusable:
         with db.transaction(WAIT):
             db.run_each("DELETE FROM saved_columns WHERE key = ?", [(key,) for key in unusable])
-    kept, pieces = _planned(arrays, rows, changed)
+    kept, pieces = unsaved(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
         with db.transaction(WAIT):
             if db.one(_ERASURES, scope) != mark.erasures:
                 return
             keys = int(arrays.key[first]), int(arrays.key[end - 1])
-            _store(db, (scope, *keys, mark.changes, _centre(arrays)), data)
+            _store(db, (scope, *keys, mark.changes, centre_of(arrays)), data)
     with db.transaction(WAIT):
         for row in kept:
             if row in (Saved(*now) for now in db.rows(f"{SAVED} WHERE key = ?", row.key)):
@@ -135,34 +135,3 @@ def _store(db: Connections, row: tuple[int, int, int, int, int], data: bytes) ->
     key = int(db.one(_ADD, *row))
     db.run(_MARK, changes, saved_checksum(key, *row), key)
     db.run(_ADD_PIECE, key, data, crc32(data, key))
-
-
-def _planned(
-    arrays: Arrays, rows: Sequence[Saved], changed: Sequence[int]
-) -> tuple[list[Saved], list[tuple[int, int]]]:
-    """Return the pieces that are still as they were saved, and from which row to which the others are to be saved.
-
-    What is left at the end and would fill no piece is left to be read as rows.
-    """
-    import numpy as np
-
-    keys = np.array(changed, np.int64)
-    kept, pieces, begin = list[Saved](), list[tuple[int, int]](), 0
-    for row in rows:
-        low, high = np.searchsorted(keys, [row.first, row.last + 1])
-        if low < high or row.centre != _centre(arrays):
-            continue
-        first, end = np.searchsorted(arrays.key, [row.first, row.last + 1]).tolist()
-        pieces += _cut(begin, first)
-        kept.append(row)
-        begin = end
-    pieces += [(first, end) for first, end in _cut(begin, arrays.rows) if end - first == SIZE]
-    return kept, pieces
-
-
-def _centre(arrays: Arrays) -> int:
-    return 0 if arrays.codes is None else crc32(arrays.codes.centre.tobytes())
-
-
-def _cut(begin: int, end: int) -> list[tuple[int, int]]:
-    return [(first, min(first + SIZE, end)) for first in range(begin, end, SIZE)]

@@ -8,31 +8,28 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import Corrupt, InvalidVector
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Match, Renewal, Search, Where
+from tidal_plugins.storage.base import Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.columns.background import BackgroundSaving
-from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.storage.damage import VECTORS, note
+from tidal_plugins.storage.sql.search import SearchStore
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns, expression
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.renewal import renew
 from tidal_plugins.storage.sqlite.saving import save
-from tidal_plugins.storage.values import unit_vector
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.view import Arrays
+    from tidal_plugins.storage.columns.arrays import Arrays
 
 
-class SearchStore(SQLiteBase, Search):
+class SQLiteSearch(SQLiteBase, SearchStore):
     """Searches the indexes of an SQLite file."""
 
-    _held: ColumnCache
-    _deadline: float
     _saving: BackgroundSaving[int]
 
     def columns(self, scope: Scope) -> Columns:
@@ -49,26 +46,13 @@ class SearchStore(SQLiteBase, Search):
         last = self._db.one(LAST_ENTRY) if newer else None
         return SQLiteColumns(arrays, self._db, key, self._deadline, last, broken)
 
-    def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
-        unit = unit_vector(vector)
-        with self.snapshot():
-            check_size(self._db, [unit])
-            columns = self.columns(scope)
-            return columns.matches(columns.nearest(unit, k, where))
-
-    def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
-        with self.snapshot():
-            columns = self._worded(scope, terms) if self._db.writing else self.columns(scope)
-            return columns.matches(columns.matching(terms, k, where))
-
     def _worded(self, scope: Scope, terms: Sequence[str]) -> Columns:
-        """Return columns of what has any of ``terms``: a transaction keeps none, and should not read a whole scope."""
         key = self._key(scope)
         source = ScopeSource(self._db, key, vectors=False, query=expression(key, terms))
         return SQLiteColumns(self._held.anew(source), self._db, key, self._deadline, None, None)
 
-    def _stored(self, scope: int, entries: int) -> None:
-        self._saving.stored(scope, entries)
+    def _stored(self, scope: Scope, entries: int) -> None:
+        self._saving.stored(self._key(scope), entries)
 
     def _catch_up(self, scope: int) -> None:
         """Bring the columns of a scope up to date, and save them."""
@@ -81,9 +65,11 @@ class SearchStore(SQLiteBase, Search):
         # What is not committed yet must not enter a cache that others read.
         return (self._held.anew(source), False) if self._db.writing else self._held.arrays(source.scope, source)
 
-    def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:
-        with self.transaction():
-            return renew(self._db, vectors, most, anew)
+    def _check_size(self, unit: NDArray[np.float32]) -> None:
+        check_size(self._db, [unit])
+
+    def _renew(self, units: Mapping[int, NDArray[np.float32]], most: int, anew: bool) -> Renewal:
+        return renew(self._db, units, most, anew)
 
 
 def check_size(db: Connections, units: Iterable[NDArray[np.float32] | None]) -> None:

@@ -81,7 +81,11 @@ INTERNAL = {
     "ingestion/test_gate.py": {"tidal_plugins.ingestion.gate": "how many turns the gate let through"},
     "ingestion/test_split.py": {"tidal_plugins.ingestion.split": "how texts divide into passages, case by case"},
     "inside.py": {"tidal_plugins.associations.store": "to let entries come up together without a turn"},
-    "journeys/worker.py": {"tidal_plugins.graph.indexing.queue": "to count, in the process that dies, what was done"},
+    "journeys/worker.py": {
+        "tidal_plugins.graph.handlers": "to count, in the process that dies, what was done",
+        "tidal_plugins.jobs.queue": "the same",
+        "tidal_plugins.model.entry": "the type of a scope",
+    },
     "model/test_capsule.py": {"tidal_plugins.model.capsule": "the format of a capsule, case by case"},
     "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
     "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},

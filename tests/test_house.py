@@ -118,6 +118,12 @@ INTERNAL = {
         "tidal_plugins.summarising.sizes": "a counter of tokens to give it",
         "tidal_plugins.summarising.summary": "what is done with any answer of a summariser",
     },
+    "test_jobs.py": {
+        "tidal_plugins.jobs.handler": "a kind of jobs of the test's own",
+        "tidal_plugins.jobs.queue": "its jobs, also as another worker sees them",
+        "tidal_plugins.jobs.throttle": "the name of a worker",
+        "tidal_plugins.services": "the kinds that a memory has",
+    },
     "test_public_api.py": {"tidal_plugins.patterns": "when patterns are compiled"},
     "test_secrets.py": {"tidal_plugins.turns": "the whisper of a turn beside what the model sees, for the adapters"},
     "training/test_fit_emotion.py": {

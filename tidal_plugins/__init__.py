@@ -68,7 +68,6 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.model.entry import Entry, Tier
     from tidal_plugins.model.episode import Episode
     from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-    from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
     from tidal_plugins.model.extraction import Extracted, Pending
     from tidal_plugins.model.fact import Claim, Fact, FactConflict
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
@@ -85,7 +84,19 @@ if typing.TYPE_CHECKING:
         Thought,
     )
     from tidal_plugins.model.reader import ModelAnswer, ReaderUsage
-    from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
+    from tidal_plugins.model.recall import (
+        Coverage,
+        Dropped,
+        ExplainedHit,
+        Explanation,
+        Hit,
+        Hop,
+        PeerReport,
+        Recall,
+        RecallExplanation,
+        Whisper,
+        Window,
+    )
     from tidal_plugins.model.receipt import Erasure, Receipt
     from tidal_plugins.model.retention import Retention
     from tidal_plugins.model.session import (
@@ -324,7 +335,7 @@ _LOADED_WHEN_USED = {
     "Episode": "model.episode",
     "Erasure": "model.receipt",
     "Exchange": "model.exchange",
-    "ExplainedHit": "model.explain",
+    "ExplainedHit": "model.recall",
     "Explanation": "model.recall",
     "Extracted": "model.extraction",
     "Extraction": "model.graph",
@@ -363,7 +374,7 @@ _LOADED_WHEN_USED = {
     "ProactiveMessage": "model.presence",
     "ReaderUsage": "model.reader",
     "Recall": "model.recall",
-    "RecallExplanation": "model.explain",
+    "RecallExplanation": "model.recall",
     "Receipt": "model.receipt",
     "Redactor": "protocols",
     "rekey": "storage.sqlite.rekeying",

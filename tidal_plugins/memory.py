@@ -101,7 +101,7 @@ class TidalMemory(CompactingView):
         build = partial(open_services, plugs=plugs, peers=peers, settings=settings, clock=clock)
         super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
         self._rebuild = partial(build, None, key=None, read_only=False)
-        self._services.writer.later.resume(self.scope)
+        self._services.worker.resume(self.scope)
 
     @traced("tidal.record", lambda episode: {"tidal.episodes": 1})
     def record(
@@ -130,7 +130,8 @@ class TidalMemory(CompactingView):
 
         said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
         turn, services = identified(Exchange(said, thread, id, occurred_at, surfaced, meta)), self._services
-        [episode] = record(services.writer, services.affect, self.scope, [turn], self.now())
+        with services.worker.recording(self.scope):
+            [episode] = record(services.writer, services.affect, self.scope, [turn], self.now())
         return episode
 
     @traced("tidal.record", lambda done: {"tidal.episodes": done.new})
@@ -146,7 +147,8 @@ class TidalMemory(CompactingView):
         from tidal_plugins.ingestion.record import record_stream
 
         given, services = iterable(exchanges, "exchanges"), self._services
-        return record_stream(services.writer, services.affect, self.scope, given, self.now(), progress=progress)
+        with services.worker.recording(self.scope):
+            return record_stream(services.writer, services.affect, self.scope, given, self.now(), progress=progress)
 
     @overload
     def remember(self, text: str, **fields: Unpack[NoteFields]) -> Entry: ...  # type: ignore[overload-overlap]

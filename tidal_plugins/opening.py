@@ -1,47 +1,45 @@
-"""Opening a store: the parts of its services are made here, and tied together."""
+"""Opening a store: the parts of its services are made here, in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.indexing.later import GraphLater
-from tidal_plugins.graph.reader.later import ModelLater
-from tidal_plugins.ingestion.associate import Coactivation
-from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.later import Later
+from tidal_plugins.graph.handlers import AgentModel, GraphEntries, ModelReading, TurnReading
+from tidal_plugins.graph.reader.budget import Budget
+from tidal_plugins.ingestion.associate import Linker
+from tidal_plugins.ingestion.corrections import read_corrected
+from tidal_plugins.ingestion.indexing import EntryIndexer
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
+from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.scrub import scrub
-from tidal_plugins.ingestion.unindexed import Unindexed
-from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.jobs.queue import Jobs
+from tidal_plugins.jobs.throttle import Throttle
+from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.plugs import Plugs
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import OpenMemory, Peer, checked_peers, federation
 from tidal_plugins.retrieval.pipeline import Recaller
-from tidal_plugins.services import Services
+from tidal_plugins.services import KINDS, Handlers, Services
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.claims import Claims
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.sqlite.encryption import Key
-from tidal_plugins.supersession.finder import QUEUE as FINDING
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag
-
-if TYPE_CHECKING:
-    from tidal_plugins.graph.reader.indexer import ModelIndexer
 
 
 def open_services(
@@ -83,49 +81,42 @@ def open_services(
 def _services(
     storage: Storage, tuning: Tuning, plugs: Plugs, clock: Callable[[], datetime], *, threaded: bool
 ) -> Services:
-    """Return the services of an open store. Some parts call others that are made after them, so by name."""
-
-    def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
-        return later.run(scope, proceed)
-
-    def let_stand_alone(scope: Scope, ids: Collection[str]) -> None:
-        from tidal_plugins.ingestion.repeats import stand_alone
-
-        stand_alone(writer, scope, ids)
-
-    def claims(scope: Scope) -> Claims:
-        return Claims(storage, scope, FINDING, background.name, services.now, tuning.graph.claim)
-
-    embedder, own = StoreEmbedder(plugs.embeds, storage), secret(storage)
+    """Return the services of an open store. Each part is made of those before it."""
+    embedder, own, model = StoreEmbedder(plugs.embeds, storage), secret(storage), AgentModel()
     emotion = DefaultEmotion(lambda: embedder.embedder) if plugs.emotion is ... else plugs.emotion
-    background = Background(run, tuning.graph.quiet, threaded=threaded)
-    supersessions = SupersessionFinder(storage, tuning.supersession, background.step, let_stand_alone, claims)
-    coactivation = Coactivation(lambda: writer, background.step)
-    unindexed = Unindexed(lambda: writer)
-    graph = GraphLater(storage, lambda scope: services.graph_indexer(scope), tuning.graph.enabled)
-    model_reading = ModelLater(storage, lambda scope: _model_indexer(services, scope))
-    later = Later(storage, background, [unindexed, coactivation, supersessions, graph, model_reading])
+    jobs = Jobs(storage, tuning.graph, clock, Throttle(tuning.graph.quiet), KINDS)
     redaction = Redaction(plugs.redactor or DefaultRedactor(), tuning.secrets.stored, own)
-    writer = Writer(storage, embedder, tuning, own, later, redaction, plugs.claim_extractor)
+    writer = Writer(storage, embedder, tuning, own, jobs, model, redaction, plugs.claim_extractor)
     recaller = Recaller(storage, embedder, tuning, Boosts(storage, tuning.signals), plugs.reranker)
-    services = Services(
+    handlers = _handlers(writer, plugs)
+    return Services(
         storage=storage,
         writer=writer,
-        unindexed=unindexed,
         recaller=recaller,
         reader=recaller,
         affect=AffectLoop(storage, emotion, tuning.affect),
         settings=tuning,
         preparations=Preparations(),
-        background=background,
-        supersessions=supersessions,
-        coactivation=coactivation,
-        model_reading=model_reading,
+        jobs=jobs,
+        handlers=handlers,
+        worker=Worker(jobs, handlers.in_order(graph=tuning.graph.enabled), threaded=threaded),
         plugs=plugs,
         path=path_of(storage),
         clock=clock,
     )
-    return services
+
+
+def _handlers(writer: Writer, plugs: Plugs) -> Handlers:
+    storage, jobs, tuning, frames = writer.storage, writer.jobs, writer.settings, writer.frames
+    episodes, budget = partial(read_corrected, storage), Budget(storage, tuning.reader, tuning.zone)
+    return Handlers(
+        index=EntryIndexer(writer),
+        link=Linker(writer),
+        supersede=SupersessionFinder(storage, jobs, tuning.supersession, partial(stand_alone, writer)),
+        read=TurnReading(storage, jobs, tuning, episodes, frames, message_entry_id, plugs.graph_extractor),
+        entries=GraphEntries(storage, jobs, tuning, writer),
+        model=ModelReading(storage, jobs, tuning, episodes, frames, writer.model, budget),
+    )
 
 
 def _with_replica(services: Services) -> Services:
@@ -135,26 +126,3 @@ def _with_replica(services: Services) -> Services:
     reads = replica_reads(services.storage, services.settings.storage)
     storage, boosts = cast(Storage, reads), Boosts(cast(Storage, reads), services.settings.signals)
     return replace(services, reader=replace(services.recaller, storage=storage, boosts=boosts), replica=reads)
-
-
-def _model_indexer(services: Services, scope: Scope) -> ModelIndexer:
-    """Return the indexer that reads turns of a scope with a model, as the budget allows."""
-    from tidal_plugins.graph.reader.budget import Budget
-    from tidal_plugins.graph.reader.indexer import ModelIndexer
-
-    rules, settings = services.graph_indexer(scope), services.settings
-    return ModelIndexer(
-        storage=services.storage,
-        scope=scope,
-        settings=settings.reader,
-        graph=settings.graph,
-        clock=services.now,
-        worker=services.background,
-        episodes=rules.episodes,
-        entries=rules.entries,
-        budget=Budget(services.storage, scope, settings.reader, settings.zone),
-        frames=services.writer.frames,
-        reader=services.model_reading.reader,
-        timeout=settings.models.timeout,
-        stopped=lambda: services.background.stopped,
-    )

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from math import inf
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidal_plugins.affect.default import check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
-from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
-from tidal_plugins.graph.reader.later import ModelLater
-from tidal_plugins.ingestion.associate import Coactivation
-from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.unindexed import Unindexed
-from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
+from tidal_plugins.graph.indexing.stale import ENTRIES
+from tidal_plugins.graph.reader.budget import MODEL
+from tidal_plugins.ingestion.associate import LINK, Linker
+from tidal_plugins.ingestion.indexing import INDEX, EntryIndexer
+from tidal_plugins.ingestion.tombstones import missing
+from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.jobs.handler import Done, Handler, run
+from tidal_plugins.jobs.queue import Jobs
+from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
+from tidal_plugins.model.entry import Entry, Scope, bare_id
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.plugs import Plugs
 from tidal_plugins.protocols import (
@@ -32,14 +38,11 @@ from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.claims import Claims
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import check_writable
-from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.supersession.finder import SupersessionFinder
+from tidal_plugins.supersession.finder import SUPERSEDE, SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_number, label
 
@@ -50,20 +53,49 @@ if TYPE_CHECKING:
     from tidal_plugins.dossiers.dossier import Dossiers
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.graph import KnowledgeGraph
-    from tidal_plugins.graph.indexing.indexer import GraphIndexer
     from tidal_plugins.graph.lookup import Episodes
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.maintenance.consolidator import Consolidator
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.model.check import Backup, Check
-    from tidal_plugins.model.episode import Episode
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.retention import Retention
     from tidal_plugins.presence.engine import PresenceEngine
     from tidal_plugins.storage.postgres.replica import ReplicaReads
 
+KINDS = (INDEX, LINK, SUPERSEDE, READ, ENTRIES, MODEL)
+"""The kinds of jobs."""
+
+T = TypeVar("T")
+
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """Who does the jobs of each kind."""
+
+    index: EntryIndexer
+    link: Linker
+    supersede: SupersessionFinder
+    read: TurnReading
+    entries: GraphEntries
+    model: ModelReading
+
+    def in_order(self, *, graph: bool) -> Sequence[Handler[Any]]:
+        """Return the handlers in the order in which a worker asks them, without the reading if ``graph`` is off."""
+        first = (self.index, self.link, self.supersede)
+        return (*first, self.read, self.entries, self.model) if graph else (*first, self.entries, self.model)
+
+    def learn(self, jobs: Jobs, scope: Scope, limit: int) -> int:
+        """Do what waits in a scope, reading ``limit`` turns at most, and return how many were read."""
+        run(jobs, self.link, scope)
+        run(jobs, self.supersede, scope)
+        read = run(jobs, self.read, scope, limit=limit)
+        run(jobs, self.entries, scope)
+        jobs.settle(scope)
+        return sum(one.episodes for one in read.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +104,14 @@ class Services:
 
     storage: Storage
     writer: Writer
-    unindexed: Unindexed
     recaller: Recaller
     reader: Recaller | Federation
     affect: AffectLoop
     settings: Tuning
     preparations: Preparations
-    background: Background
-    supersessions: SupersessionFinder
-    coactivation: Coactivation
-    model_reading: ModelLater
+    jobs: Jobs
+    handlers: Handlers
+    worker: Worker
     plugs: Plugs
     path: str
     clock: Callable[[], datetime]
@@ -162,14 +192,15 @@ class Services:
         chosen, now = named(self.storage, scope, ids, source, thread), self.now()
         forgotten = forget(self.writer, scope, chosen, now, source=source, everywhere=everywhere, dry_run=dry_run)
         if not dry_run:
-            self.background.call(scope)  # the facts that lost a source are written anew
+            self.worker.call(scope)  # the facts that lost a source are written anew
         return forgotten
 
     def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
         """Remove everything that a scope has, for good, and return a receipt."""
         from tidal_plugins.ingestion.forget import erase_scope
 
-        return erase_scope(self.writer, scope, self.now(), below=below)
+        with self.worker.recording(scope):
+            return erase_scope(self.writer, scope, self.now(), below=below)
 
     def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
         """Give the store the vectors of an embedder, which every view uses from then on."""
@@ -182,7 +213,7 @@ class Services:
     def check(self, repair: bool) -> Check:
         from tidal_plugins.maintenance.check import check
 
-        return check(self.writer, self.unindexed, self.now(), repair)
+        return check(self.writer, self.handlers.index, self.now(), repair)
 
     def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
         from tidal_plugins.maintenance.backups import back_up
@@ -194,7 +225,7 @@ class Services:
             self.storage,
             scope,
             self.settings.signals,
-            lambda id_: self.missing(scope, id_),
+            partial(missing, self.storage, scope),
             self.writer.redaction.value,
         )
 
@@ -209,17 +240,14 @@ class Services:
         id = bare_id(id)
         found = self.storage.get(scope, [id])
         if id not in found:
-            raise self.missing(scope, id)
+            raise missing(self.storage, scope, id)
         return found[id]
 
     def episodes(self, scope: Scope) -> Episodes:
         """Return a function that reads episodes of a scope by id, with their words as they were corrected."""
         from tidal_plugins.ingestion.corrections import read_corrected
 
-        def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
-            return read_corrected(self.storage, scope, dict.fromkeys(ids))
-
-        return episodes
+        return partial(read_corrected, self.storage, scope)
 
     def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
         """Return the arguments of a graph of a scope."""
@@ -262,76 +290,40 @@ class Services:
     def close(self, timeout: float) -> None:
         """Wait at most ``timeout`` seconds for queued work, end the threads and close the store."""
         if check_number(timeout, "timeout", 0, inf):
-            self.background.drain(timeout)
+            self.worker.drain(timeout)
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
-        self.background.stop()
+        self.worker.stop()
         if self.replica is not None:
             self.replica.close()
         self.storage.close()
 
-    def graph_indexer(self, scope: Scope) -> GraphIndexer:
-        from tidal_plugins.english.tags import tags
-        from tidal_plugins.graph.indexing.entries import GraphEntries
-        from tidal_plugins.graph.indexing.indexer import GraphIndexer
-        from tidal_plugins.graph.indexing.stale import STALE
-        from tidal_plugins.graph.reading.episode import EpisodeReader
-        from tidal_plugins.graph.traffic.reader import TrafficReader
-
-        settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
-        claims = Claims(self.storage, scope, STALE, self.background.name, self.now, settings.claim)
-        return GraphIndexer(
-            storage=self.storage,
-            scope=scope,
-            settings=settings,
-            clock=self.now,
-            worker=self.background,
-            episodes=self.episodes(scope),
-            reader=EpisodeReader(
-                self.plugs.graph_extractor,
-                settings.max_chars,
-                timeout,
-                lambda: self.background.stopped,
-                message_entry_id,
-                frames,
-            ),
-            traffic=TrafficReader(
-                self.storage,
-                scope,
-                self.settings.compaction.file_tools,
-                self.settings.compaction.system_paths,
-                settings.max_assertions,
-            ),
-            entries=GraphEntries(self.storage, scope, settings, self.writer, tags, claims),
-            timeout=timeout,
-        )
-
-    def find_supersessions(self, scope: Scope) -> int:
-        """Look through the turns that wait for what they supersede, and return how many links were made."""
-        made = self.supersessions.find(scope)
-        self.writer.later.settle(scope)
-        return made
-
-    def link_pending(self, scope: Scope) -> int:
-        """Link what came up together in the turns that wait for it, and return how many turns there were."""
-        linked = self.coactivation.link(scope)
-        self.writer.later.settle(scope)
-        return linked
+    def do(
+        self,
+        handler: Handler[T],
+        scope: Scope,
+        *,
+        limit: int | None = None,
+        failed: bool = False,
+        wait: bool = False,
+    ) -> Done[T]:
+        """Do the jobs of one kind in a scope here and now. The arguments are those of ``run``."""
+        done = run(self.jobs, handler, scope, limit=limit, failed=failed, wait=wait)
+        self.jobs.settle(scope)
+        return done
 
     def consolidator(self, scope: Scope) -> Consolidator:
         from tidal_plugins.maintenance.consolidator import Consolidator
         from tidal_plugins.maintenance.retention import Retainer
 
-        def index() -> int:
-            self.link_pending(scope)
-            self.find_supersessions(scope)
-            return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
-
-        def expire(now: datetime) -> Retention:
-            return Retainer(self.writer, scope).run(now, dry_run=False)
-
-        refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
-        return Consolidator(self.writer, scope, self.plugs.summariser, refresh, index, expire if rules else None)
+        return Consolidator(
+            self.writer,
+            scope,
+            self.plugs.summariser,
+            refresh=self.dossiers(scope).refresh_due,
+            learn=partial(self.handlers.learn, self.jobs, scope, self.settings.consolidation.batch),
+            expire=partial(Retainer(self.writer, scope).run, dry_run=False) if self.settings.retention else None,
+        )
 
     def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
         """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
@@ -342,16 +334,3 @@ class Services:
         now = self.now()
         found = [Retainer(self.writer, one).run(now, dry_run=dry_run) for one in sorted({scope, *more})]
         return combined(found)
-
-    def missing(self, scope: Scope, id: str) -> NotFound:
-        """Return the error for an id that is not there, or not there any more."""
-        from tidal_plugins.ingestion.tombstones import tombstoned
-
-        if tombstoned(self.storage, scope, [id]):
-            return Forgotten(f"{shown(id)} was forgotten on request")
-        if not salt(self.storage).startswith(mark_of(id)):
-            return NotFound(
-                f"no entry or episode {shown(id)} in scope {shown_scope(scope)}: it may be "
-                "an id of another store, such as a peer; ask the memory that made it"
-            )
-        return NotFound(f"no entry or episode {shown(id)} in scope {shown_scope(scope)}")

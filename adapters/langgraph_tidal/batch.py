@@ -15,8 +15,8 @@ from langgraph_tidal.expiry import expired, renewed
 from langgraph_tidal.filters import equalities, holds
 from langgraph_tidal.namespaces import Namespace, from_scope, matches, to_scope
 from tidal_plugins import Entry, TidalMemory, Tier
+from tidal_plugins.ingestion.indexing import parts_of
 from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
-from tidal_plugins.ingestion.unindexed import parts_of
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
@@ -71,7 +71,7 @@ class Batch:
         asked = [op for op in ops if op.query and op.query.strip()]
         self._embed({op.query for op in asked})
         for prefix in {op.namespace_prefix for op in asked}:
-            self.services.unindexed.index(to_scope(self.root, prefix))
+            self.services.handlers.index.index(to_scope(self.root, prefix))
 
     def _embed(self, queries: Iterable[str | None]) -> None:
         texts = {query: to_query(_cleaned(query), ()).meaning for query in queries if query}
@@ -171,33 +171,32 @@ class Batch:
         """Carry out writes in one transaction, and renew the times to live of the items that were read."""
         if not writes and not self.read_on:
             return
-        storage, background = self.services.storage, self.services.background
-        with background.held(), storage.transaction():
+        storage = self.services.storage
+        with self.services.jobs.throttle.held(), storage.transaction():
             for scope, tiers in self.read_on.items():
                 there = storage.summaries(scope, list(tiers))  # another process may have deleted some since
                 set_tiers(storage, scope, {id_: tier for id_, tier in tiers.items() if id_ in there})
             for write in writes:
                 if write.entry is None:
-                    if erase(self.services, write.scope, [write.id]):
+                    if storage.erase(write.scope, [write.id]):
                         mark_unscrubbed(storage)
                 else:
                     self._put(write.entry, write.parts)
-        for scope in {write.scope for write in writes if write.parts}:
-            background.call(scope)
+        self.services.worker.call(*{write.scope for write in writes if write.parts})
         if any(write.entry is None for write in writes):
             scrub(storage)
 
     def _put(self, entry: Entry, parts: Sequence[str]) -> None:
         """Store an entry. What a search reads of it is embedded later."""
-        storage, unindexed = self.services.storage, self.services.unindexed
+        storage, indexer = self.services.storage, self.services.handlers.index
         before = storage.get(entry.scope, [entry.id]).get(entry.id)
         if before and not expired(before, self.now):
             entry = replace(entry, recorded_at=before.recorded_at)
         storage.put(entry.scope, [Record(entry)], replace=before is not None)
         if parts:
-            unindexed.add(entry, parts_of(parts), self.now)
+            indexer.add(entry, parts_of(parts), self.now)
         elif before:
-            unindexed.drop(entry.scope, [entry.id])
+            indexer.drop(entry)
 
 
 def sweep(services: Services, scope: Scope, now: datetime) -> int:
@@ -213,13 +212,7 @@ def sweep(services: Services, scope: Scope, now: datetime) -> int:
         return 0
     with storage.transaction():  # another process may have renewed some since
         still = [id_ for id_, item in storage.summaries(scope, found).items() if expired(item, now)]
-        return erase(services, scope, still)
-
-
-def erase(services: Services, scope: Scope, ids: Sequence[str]) -> int:
-    """Erase items, and return how many there were. Call it inside a transaction."""
-    services.unindexed.drop(scope, ids)
-    return services.storage.erase(scope, ids)
+        return storage.erase(scope, still)
 
 
 def filter_of(op: SearchOp) -> dict[str, Any]:

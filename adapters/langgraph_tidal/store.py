@@ -29,7 +29,7 @@ from langgraph_tidal.filters import check
 from langgraph_tidal.namespaces import ROOT, to_label, to_scope
 from langgraph_tidal.opened import OpenedStore
 from tidal_plugins import Entry, InvalidInput, TidalMemory
-from tidal_plugins.ingestion.unindexed import SHORT, readable
+from tidal_plugins.ingestion.indexing import SHORT, readable
 from tidal_plugins.model.entry import derive_id
 from tidal_plugins.model.trust import TRUST
 from tidal_plugins.shown import shown

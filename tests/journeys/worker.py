@@ -14,7 +14,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from tests.journeys.life import Life
@@ -29,7 +29,9 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
+from tidal_plugins.graph.handlers import READ
+from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line
 from tidal_plugins.tuning import Tuning
 
@@ -80,16 +82,16 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
 
     One of two processes writes its readings in three parts. A log counts how often each turn was finished.
     """
-    take_out = ExtractionQueue.take_out
+    finish = Jobs.finish
 
-    def log(queue: ExtractionQueue, ticket: Ticket) -> bool:
-        stood, pending = take_out(queue, ticket), ticket.pending
-        if stood:
-            line = Line(f"learned {pending.episode}", pending.since, None)
-            queue.storage.append_log(queue.scope, LEARNED, [line])
-        return stood
+    def log(queue: Jobs, scope: Scope, kind: str, jobs: Sequence[Job]) -> list[Job]:
+        done = finish(queue, scope, kind, jobs)
+        if kind == READ:
+            lines = [Line(f"learned {job.subject}", job.since, None) for job in done]
+            queue.storage.append_log(scope, LEARNED, lines)
+        return done
 
-    ExtractionQueue.take_out = log  # type: ignore[method-assign]
+    Jobs.finish = log  # type: ignore[method-assign]
     settings = Tuning(graph={"quiet": 0.0, "orphaned": 0.0, "slice": 1 if name.endswith("a") else 50})
     with TidalMemory(
         memory.path, embedder=HashingEmbedder(), graph_extractor=Reader(), settings=settings

@@ -16,6 +16,7 @@ from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_agent
@@ -46,6 +47,7 @@ class Recorder:
 
     writer: Writer
     affect: AffectLoop
+    worker: Worker
     scope: Scope
     nested: bool = False
 
@@ -87,7 +89,8 @@ class Recorder:
         roomy = settings.ingestion.model_copy(update={"max_chars": MAX_CHARS})
         writer = replace(self.writer, settings=settings.model_copy(update={"ingestion": roomy}))
         try:
-            episodes = record(writer, self.affect, self.scope, list(exchanges.values()), now, blank=True)
+            with self.worker.recording(self.scope):
+                episodes = record(writer, self.affect, self.scope, list(exchanges.values()), now, blank=True)
         except InvalidInput as error:
             raise CompactionError(f"a turn cannot be recorded, and so may not be dropped: {error}") from error
         return dict(zip(exchanges, episodes, strict=True))

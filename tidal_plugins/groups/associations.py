@@ -53,7 +53,7 @@ class Associations:
 
         Turns are linked in the background after ``record``. When this returns, everything recorded before is linked.
         """
-        return self._services.link_pending(self._scope)
+        return sum(self._services.do(self._services.handlers.link, self._scope).results)
 
     alinks = in_thread(links)
     alink_pending = in_thread(link_pending)

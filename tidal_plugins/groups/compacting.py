@@ -42,7 +42,7 @@ class CompactingView(PortableView):
         tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
         size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
         return Compactor(
-            Recorder(services.writer, services.affect, self.scope, nested),
+            Recorder(services.writer, services.affect, services.worker, self.scope, nested),
             services.preparations,
             Size(tokens, size),
             check_protocol(summariser, Summariser, "a summariser has a method summarise"),

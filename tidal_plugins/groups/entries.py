@@ -130,7 +130,8 @@ class Entries:
             raise InvalidInput(f"expected is a text or None, got {type(expected).__name__}")
         services = self._services
         entry = services.entry(self._scope, id)
-        return correct(services.writer, self._scope, entry, text, services.now(), expected=expected)
+        with services.worker.recording(self._scope):
+            return correct(services.writer, self._scope, entry, text, services.now(), expected=expected)
 
     alist = in_thread(list)
     acorrect = in_thread(correct)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.handlers import READ
+from tidal_plugins.graph.reader.budget import MODEL
+from tidal_plugins.jobs.queue import note
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.graph import Applied, Relation
@@ -38,9 +41,12 @@ class Graph(KnowledgeGraph):
         tries those again at once. Any number of processes share the episodes: without ``limit``, it waits for those
         that others are reading. The model of ``read_with`` reads them next, as far as today's budget goes.
         """
-        most, services = None if limit is None else checked_limit(limit), self._services
-        found = services.graph_indexer(self._scope).run(limit=most, failed=failed, wait=most is None)
-        return found + services.model_reading.indexer(self._scope).run(limit=most, failed=failed)
+        most, handlers = None if limit is None else checked_limit(limit), self._services.handlers
+        found, do = Extracted(), partial(self._services.do, scope=self._scope, wait=most is None)
+        for handler in (handlers.read, handlers.model):
+            done = do(handler, limit=most, failed=failed)
+            found = sum([*done.results, *do(handlers.entries).results], found + Extracted(failed=done.failed))
+        return found
 
     def read_with(self, reader: TurnReader | None) -> None:
         """Have a model read the turns that are recorded from now on, beside the rules; ``None`` for no longer.
@@ -50,8 +56,8 @@ class Graph(KnowledgeGraph):
         unread is read, too. ``memory.stats().reader`` has the cost. Raises ``InvalidInput``.
         """
         services = self._services
-        services.model_reading.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
-        services.writer.later.resume(self._scope)
+        services.handlers.model.model.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
+        services.worker.resume(self._scope)
 
     @repeated
     def relate(
@@ -111,10 +117,8 @@ class Graph(KnowledgeGraph):
         )
         with services.storage.transaction():
             id_ = state(services.storage, scope, said, services.settings.graph, now)
-            services.writer.later.note(scope, now)
-        with services.background.step():
-            services.graph_indexer(scope).entries.update(now)
-        services.writer.later.settle(scope)
+            note(services.storage, scope, now)
+        services.do(services.handlers.entries, scope, limit=services.settings.graph.batch)
         return self.relation(id_)
 
     def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:
@@ -153,9 +157,12 @@ class Graph(KnowledgeGraph):
 
         Those that wait for the model of ``read_with`` come last.
         """
-        by_rules = self._services.graph_indexer(self._scope).queue.pending()
-        by_model = self._services.model_reading.indexer(self._scope).queue.pending()
-        return [*by_rules, *(replace(pending, model=True) for pending in by_model)]
+        jobs = self._services.jobs
+        return [
+            Pending(job.subject, job.since, job.attempts, job.error, job.due, model=kind == MODEL)
+            for kind in (READ, MODEL)
+            for job in jobs.pending(self._scope, kind)
+        ]
 
     aindex_pending = in_thread(index_pending)
     amirror = in_thread(mirror)

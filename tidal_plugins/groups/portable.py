@@ -66,11 +66,11 @@ class PortableView(View):
             raise InvalidInput("load into the memory that opened the store, not into a view of another scope")
         services = self._services
         lines = load(services.writer, path)
-        services.background.stop()
+        services.worker.stop()
         for maintenance in services.upkeep:
             maintenance.stop(0)
         self._services = self._rebuild(storage=services.storage)
-        self._services.writer.later.resume(self.scope)
+        self._services.worker.resume(self.scope)
         return lines
 
     abackup = in_thread(backup)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tidal_plugins.graph.indexing import queue as graph_queue
-from tidal_plugins.graph.reader.budget import READER_QUEUE, Budget
+from tidal_plugins.graph.handlers import READ
+from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.maintenance.tiers import count_tiers
 from tidal_plugins.model.entry import Scope
@@ -14,7 +14,7 @@ from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import within_deadline
 from tidal_plugins.storage.measures import count_keys, measures
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.supersession import finder
+from tidal_plugins.supersession.finder import SUPERSEDE
 
 
 def stats(services: Services, scope: Scope) -> Stats:
@@ -25,10 +25,10 @@ def stats(services: Services, scope: Scope) -> Stats:
         for (kind, _), volume in storage.statistics(scope).volumes.items():
             kinds[kind] += volume.entries
         tiers = count_tiers(storage, scope, services.now())
-        waiting = count_keys(storage, scope, [graph_queue.QUEUE, finder.QUEUE, READER_QUEUE])
+        waiting = count_keys(storage, scope, [READ, SUPERSEDE, MODEL])
         unscrubbed = bool(read_meta(storage, UNSCRUBBED))
         figures = measures(storage)
-        used = Budget(storage, scope, services.settings.reader, services.settings.zone).usage(services.now())
+        used = services.handlers.model.budget.usage(scope, services.now())
     left = figures.file_bytes + figures.log_bytes if unscrubbed else 0
     return Stats(
         entries=kinds.total(),

@@ -49,7 +49,7 @@ class Supersessions:
         The background does this after every ``record``. When it returns, everything recorded before was looked
         through.
         """
-        return self._services.find_supersessions(self._scope)
+        return sum(self._services.do(self._services.handlers.supersede, self._scope, wait=True).results)
 
     alist = in_thread(list)
     aundo = in_thread(undo)

@@ -17,10 +17,12 @@ from tidal_plugins.facts.mapping import FACT_CHANNEL
 from tidal_plugins.facts.observations import STATES_OF
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.derived import purge
+from tidal_plugins.ingestion.following import forget_derived, read_turns
 from tidal_plugins.ingestion.pipeline import flag, load_links, prepare_notes
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.repeats import duplicates, promote, reword
 from tidal_plugins.ingestion.writer import Writer, unfading
+from tidal_plugins.jobs.queue import note
 from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
 from tidal_plugins.model.link import WORDING, Link
 from tidal_plugins.model.supersession import CORRECTED, Replacement
@@ -55,7 +57,7 @@ def correct(
     while True:
         repeating = duplicates(writer, scope, {entry.id})
         promoted = writer.records(list(writer.storage.get(scope, repeating).values()))
-        with writer.later.recording(scope), writer.storage.transaction():
+        with writer.storage.transaction():
             if writer.forgotten(scope, {said}):
                 raise Forgotten("this text was forgotten on request: give another one")
             standing = writer.storage.get(scope, [entry.id]).get(entry.id)
@@ -83,7 +85,7 @@ class _Withdrawn:
         later = SupersessionStore(storage, scope).withdraw(id_)
         close_quoting(storage, scope, [id_])
         storage.erase_links(scope, WhereLinks(kinds=[STATES_OF], targets=[id_]))
-        derived = self.writer.later.forget(scope, [self.entry], (), self.now)
+        derived = forget_derived(self.writer, scope, [self.entry], (), self.now)
         purge(storage, scope, {id_, *derived}, self.now)
         episodes = {one.episode for one in storage.get(scope, later).values()} | {self.entry.episode}
         return {episode for episode in episodes if episode}
@@ -105,7 +107,8 @@ def _store(writing: Writing, plan: Plan, standing: Entry, earlier: Record, episo
     load_links(batch, [plan])
     flag(batch, plan)
     batch.store()
-    writer.later.queue(scope, sorted(episodes), episodes, now)
+    if read_turns(writer, scope, sorted(episodes), episodes, now):
+        note(writer.storage, scope, now)
     return stored
 
 

@@ -19,12 +19,14 @@ from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.erasures import note_erasure
 from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
+from tidal_plugins.ingestion.following import forget_derived
 from tidal_plugins.ingestion.frames import showing, without_shown
 from tidal_plugins.ingestion.repeats import duplicates, promote
 from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.receipt import Receipt
@@ -103,7 +105,7 @@ def _erased(
     facts = forget_facts(writer.storage, scope, plan.to_delete.values(), ids, source, texts.are_in)
     if plan.gone or facts:
         mark_unscrubbed(writer.storage)
-    derived = writer.later.forget(scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
+    derived = forget_derived(writer, scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
     links = writer.storage.erase_links(scope, WhereLinks(ends=plan.gone))
     writer.storage.erase(scope, list(plan.gone))
     writer.put(scope, plan.records, replace=True)
@@ -127,8 +129,7 @@ def named(storage: Storage, scope: Scope, ids: Collection[str], source: str | No
 
 def erase_scope(writer: Writer, scope: Scope, now: datetime, *, below: bool) -> Receipt:
     """Remove everything that a scope has, and with ``below`` the scopes that begin with it, and return a receipt."""
-    with writer.later.recording(scope):
-        receipt = _emptied(writer, scope, now, below)
+    receipt = _emptied(writer, scope, now, below)
     return replace(receipt, remains=scrub(writer.storage))
 
 
@@ -143,7 +144,7 @@ def _emptied(writer: Writer, scope: Scope, now: datetime, below: bool) -> Receip
                 shelves[kind] += volume.entries
         for one in scopes:
             writer.storage.erase(one, None)
-            writer.later.drop(one)
+            drop_scope(writer.storage, one)
         mark_unscrubbed(writer.storage)
         shelves = +shelves
         receipt = Receipt(shelves.total(), dict(shelves))

@@ -6,8 +6,7 @@ and open one step.
 - ``PREPARATION``: takes no lock and may wait for a model; a batch of plans at a time.
 - ``LOADING``: reads, inside the transaction, what the steps below need of the store; a batch of plans at a time.
 - ``STEPS``: what becomes of each plan, one after the other. The writes are held, and stored together at the end.
-- Steps for later run after the write on the thread of the open memory (:mod:`tidal_plugins.ingestion.later`), and are
-  queued once for a batch.
+- What may follow the write is stored with it as jobs (:mod:`tidal_plugins.ingestion.following`), once for a batch.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from collections.abc import Callable, Sequence
 from tidal_plugins.facts.conflicts import write_conflict
 from tidal_plugins.facts.observations import STATES_OF, excluding, link_of, node_of, stated
 from tidal_plugins.facts.versions import flag_claims
-from tidal_plugins.ingestion.associate import queue
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.episodes import load_numbers, number, store_episode, to_entry
 from tidal_plugins.ingestion.feeling import feel, set_mood
+from tidal_plugins.ingestion.following import follow
 from tidal_plugins.ingestion.frames import note_shown
 from tidal_plugins.ingestion.gate import admit, compare, tally
 from tidal_plugins.ingestion.plan import Plan, TurnPlan, Writing
@@ -114,7 +113,7 @@ def store_turns(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         for step in STEPS:
             step(batch, plan)
     batch.store()
-    queue(writing, plans)
+    follow(writing, plans)
 
 
 def prepare_notes(writing: Writing, plans: Sequence[Plan]) -> None:

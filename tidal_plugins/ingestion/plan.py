@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.facts.conflicts import Said
-from tidal_plugins.facts.observations import Observation
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.storage.base import Record
+
+if TYPE_CHECKING:
+    from tidal_plugins.facts.conflicts import Said
+    from tidal_plugins.facts.observations import Observation
 
 How = Literal["cited", "echoed"]
 """Way in which an answer used a memory that it was shown."""

@@ -86,9 +86,8 @@ def _stored(
     writer: Writer, affect: AffectLoop, scope: Scope, exchanges: Iterable[Exchange], now: datetime
 ) -> Iterator[list[TurnPlan]]:
     """Store checked exchanges in batches, each in one transaction, and yield the plans of each batch's exchanges."""
-    with writer.later.recording(scope):
-        for batch in batches(exchanges, _length, writer.settings.ingestion):
-            yield _batch(Writing(writer, scope, now), affect, batch)
+    for batch in batches(exchanges, _length, writer.settings.ingestion):
+        yield _batch(Writing(writer, scope, now), affect, batch)
 
 
 @repeated

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from tidal_plugins.errors import Forgotten, NotFound
 from tidal_plugins.model.clock import to_micros
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.entry import Scope, mark_of
+from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import write_document
 
 FORGOTTEN = "forgotten"
@@ -51,3 +54,15 @@ def tombstoned_both(
 
 def _of_id(id_: str) -> str:
     return f"id:{id_}"
+
+
+def missing(storage: Storage, scope: Scope, id: str) -> NotFound:
+    """Return the error for an id that is not there, or not there any more."""
+    if tombstoned(storage, scope, [id]):
+        return Forgotten(f"{shown(id)} was forgotten on request")
+    if not salt(storage).startswith(mark_of(id)):
+        return NotFound(
+            f"no entry or episode {shown(id)} in scope {shown_scope(scope)}: it may be "
+            "an id of another store, such as a peer; ask the memory that made it"
+        )
+    return NotFound(f"no entry or episode {shown(id)} in scope {shown_scope(scope)}")

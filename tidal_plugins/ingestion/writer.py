@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 from tidal_plugins.english.binary import is_binary, without_binary
 from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.english.secrets import untagged
-from tidal_plugins.ingestion.later import Later
+from tidal_plugins.graph.handlers import AgentModel
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
+from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
 from tidal_plugins.model.exchange import Message
@@ -63,8 +64,10 @@ class Writer:
     settings: Tuning
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
-    later: Later
-    """The steps that follow a write."""
+    jobs: Jobs
+    """What follows a write."""
+    model: AgentModel
+    """The model that reads what is recorded."""
     redaction: Redaction
     """What becomes of secrets before anything is stored."""
     extractor: ClaimExtractor | None = None

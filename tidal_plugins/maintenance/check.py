@@ -11,8 +11,9 @@ from typing import Any
 from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.embedding.identity import alike, describe, identity
 from tidal_plugins.errors import Corrupt, EmbedderMismatch, InvalidInput, StorageError
-from tidal_plugins.ingestion.unindexed import Unindexed
+from tidal_plugins.ingestion.indexing import EntryIndexer
 from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.jobs.queue import waiting as waiting_scopes
 from tidal_plugins.model.check import Check, Fault
 from tidal_plugins.model.entry import EPISODE, KINDS, Scope
 from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
@@ -29,7 +30,7 @@ _CUT_HERE = (*KINDS, EPISODE)
 """The kinds of entries whose passages are cut here; an adapter chooses those of its own."""
 
 
-def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> Check:
+def check(writer: Writer, indexer: EntryIndexer, now: datetime, repair: bool) -> Check:
     """Return what is wrong with a store, and with ``repair`` rebuild what can be rebuilt."""
     storage = writer.storage
     if not isinstance(storage, Checks):
@@ -42,13 +43,13 @@ def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> 
         _rewrite_meta(writer)
         after = storage.examine().unindexed
         for scope in {*before.unindexed, *after}:  # the rows that told of some may be gone by now
-            _index(writer, unindexed, scope, {**before.unindexed.get(scope, {}), **after.get(scope, {})}, now)
+            _index(writer, indexer, scope, {**before.unindexed.get(scope, {}), **after.get(scope, {})}, now)
         examined = storage.examine()
         left = [*lost, *examined.faults, *_disagreements(writer)]
     stored: Any = None
     waiting = 0
     with suppress(StorageError):  # what cannot be read is among the faults
-        stored, waiting = identity(storage), len(writer.later.waiting())
+        stored, waiting = identity(storage), len(waiting_scopes(storage))
     return Check(
         examined.rows,
         tuple(left),
@@ -108,7 +109,7 @@ def _rewrite_meta(writer: Writer) -> None:
 
 
 def _index(
-    writer: Writer, unindexed: Unindexed, scope: Scope, spans: Mapping[str, Sequence[tuple[int, int]]], now: datetime
+    writer: Writer, indexer: EntryIndexer, scope: Scope, spans: Mapping[str, Sequence[tuple[int, int]]], now: datetime
 ) -> None:
     """Index entries anew. What an adapter stored is queued with the parts that it chose, as when it was stored."""
     storage = writer.storage
@@ -121,4 +122,4 @@ def _index(
                 continue
             parts = {*spans[id_], *((span.start, span.end) for span in stored if span.id == id_)}
             storage.put(scope, [Record(entry)], replace=True)
-            unindexed.add(entry, sorted(parts), now)
+            indexer.add(entry, sorted(parts), now)

@@ -7,19 +7,20 @@ the first episodes known when it was written; ``memory.graph.evidence`` returns 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
+from tidal_plugins.english.tags import tags
 from tidal_plugins.graph.formats.loading import IMPORT
-from tidal_plugins.graph.indexing.stale import stale, take_current
+from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, Entry, Scope
 from tidal_plugins.model.graph import Entity, Relation
-from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
-from tidal_plugins.storage.claims import Claims
+from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import GraphTuning
 
@@ -45,43 +46,22 @@ class EntryWriter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphEntries:
-    """Keeps the entries of one scope's graph up to date. ``tags`` returns the labels of a text. ``claims`` are those on
-    the stale lines."""
+class EntryUpdate:
+    """Brings entries of one scope's graph up to date."""
 
     storage: Storage
     scope: Scope
     settings: GraphTuning
     writer: EntryWriter
-    tags: Callable[[str], tuple[str, ...]]
-    claims: Claims
 
-    def update(self, now: datetime) -> int | None:
-        """Bring the entries that have been stale longest up to date, ``settings.batch`` at most.
-
-        Those that another worker holds are passed over. Returns how many were written or removed, or ``None`` if none
-        was left. Embeds without holding locks.
-        """
-        lines = self.claims.first(self.settings.batch)
-        if not lines:
-            return None
-        try:
-            return self._update(lines, now)
-        except BaseException:
-            self.claims.give_back(lines)
-            raise
-
-    def held_until(self) -> datetime | None:
-        """Return the time until which another worker holds the entry that has been stale longest, if one does."""
-        return next(map(self.claims.held_until, stale(self.storage, self.scope, 1)), None)
-
-    def _update(self, lines: Sequence[Line], now: datetime) -> int:
-        wanted, stored = self._wanted(lines, now), self._stored(lines)
-        records = {record.entry.id: record for record in self.writer.records(_changed(wanted, stored))}
+    def run(self, queue: Jobs, jobs: Sequence[Job]) -> int:
+        """Return how many entries were written or removed. It embeds without holding locks."""
+        ids, now = [job.subject for job in jobs], queue.now()
+        changed = _changed(self._wanted(ids, now), self._stored(ids))
+        records = {record.entry.id: record for record in self.writer.records(changed)}
         with self.storage.transaction():
-            settled = take_current(self.storage, self.scope, lines)
-            lines = [line for line in lines if line.key in settled]
-            return self._write(self._wanted(lines, now), self._stored(lines), records, now)  # as the graph is by now
+            ids = [job.subject for job in queue.finish(self.scope, ENTRIES, jobs)]
+            return self._write(self._wanted(ids, now), self._stored(ids), records, now)  # as the graph is by now
 
     def _write(
         self, wanted: Mapping[str, Entry], stored: Mapping[str, Entry], records: Mapping[str, Record], now: datetime
@@ -94,14 +74,14 @@ class GraphEntries:
         self.writer.put(self.scope, [record for record in cited if record.entry.id in stored], replace=True)
         return len(gone) + len(changed)
 
-    def _stored(self, lines: Sequence[Line]) -> dict[str, Entry]:
-        return self.storage.get(self.scope, [graph_entry_id(self.storage, self.scope, line.key) for line in lines])
+    def _stored(self, ids: Sequence[str]) -> dict[str, Entry]:
+        return self.storage.get(self.scope, [graph_entry_id(self.storage, self.scope, id_) for id_ in ids])
 
-    def _wanted(self, lines: Sequence[Line], now: datetime) -> dict[str, Entry]:
+    def _wanted(self, ids: Sequence[str], now: datetime) -> dict[str, Entry]:
         """Return the entries that should be stored, by id, as they are embedded: without their citations."""
         with self.storage.snapshot():
             graph = StoredGraph(self.storage, self.scope, self.settings, now, each=None)
-            relations, entities = self._found(graph, [line.key for line in lines])
+            relations, entities = self._found(graph, ids)
             standing = [relation for relation in relations if _holds(relation, now)]
             sentences = graph.sentences(standing)
         entries = [self._of_relation(relation, sentences[relation.id]) for relation in standing]
@@ -135,7 +115,7 @@ class GraphEntries:
             occurred_at=at,
             recorded_at=at,
             channel=GRAPH_CHANNEL,
-            tags=self.tags(text),
+            tags=tags(text),
             metadata={"episodes": list(episodes[: -CITED - 1 : -1])},
         )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tidal_plugins.graph.indexing.stale import mark_stale
+from tidal_plugins.graph.indexing.entries import graph_entry_id
+from tidal_plugins.graph.indexing.stale import ENTRIES, mark_stale
 from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.records.merging import forget_merges, merged
 from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, with_confidence
@@ -17,27 +18,32 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 
-def forget_knowledge(
-    storage: Storage, scope: Scope, to_delete: Iterable[Entry], functional: Collection[str], now: datetime
-) -> Gone:
-    """Remove from the graph what rests on entries that are about to be erased. Call it inside their transaction.
+def forget_graph(
+    storage: Storage, scope: Scope, to_delete: Collection[Entry], functional: Collection[str], now: datetime
+) -> set[str]:
+    """Remove from the graph what rests on entries that are about to be erased, and return the ids of its entries that
+    go with it; those that hold all the same are written anew, without the forgotten parts. Call it inside the
+    transaction that erases the entries.
 
     An entry that stands for a relation or an entity (``metadata["relation"]``, ``metadata["entity"]``) removes that
     with all its evidence, unless it is only erased because its episode is.
     """
-    entries = list(to_delete)
-    episodes = {entry.id for entry in entries if entry.kind == EPISODE}
-    chosen = [entry for entry in entries if entry.episode not in episodes]
+    episodes = {entry.id for entry in to_delete if entry.kind == EPISODE}
+    chosen = [entry for entry in to_delete if entry.episode not in episodes]
     relations = {str(entry.metadata["relation"]) for entry in chosen if "relation" in entry.metadata}
     entities = {str(entry.metadata["entity"]) for entry in chosen if "entity" in entry.metadata}
-    messages = {(entry.episode, entry.position) for entry in entries if entry.episode}
+    messages = {(entry.episode, entry.position) for entry in to_delete if entry.episode}
     affected = {episode for episode, _ in messages if episode} | episodes
     links = storage.links(scope, WhereLinks(targets=affected, kinds=[MENTIONED, EVIDENCE]))
     removed = [link for link in links if link.target in episodes or (link.target, _position(link)) in messages]
     removed += _of_entities(storage, scope, entities)
     removed += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
     forget_code(storage, scope, affected)
-    return remove_support(storage, scope, removed, functional, now)
+    gone = remove_support(storage, scope, removed, functional, now)
+    changed = {graph_entry_id(storage, scope, id_) for id_ in gone.entities | gone.relations | gone.lessened}
+    storage.erase(scope, changed)
+    storage.trim_log(scope, ENTRIES, keys=gone.entities | gone.relations)  # an error may quote them
+    return changed
 
 
 def remove_support(

@@ -15,8 +15,8 @@ from tidal_plugins.storage.measures import count_keys
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
 
-READER_QUEUE = "reading-by-model"
-"""Log of the episodes that wait for the model, by id. Erasing an episode removes its line."""
+MODEL = "job:model"
+"""Jobs by episode, for the model."""
 
 USAGE = "reader-usage"
 """Collection with one document: in a scope what was used there, in the scope of the store what was used today."""
@@ -34,56 +34,55 @@ class Budget:
     """Counts calls and tokens. Days begin at midnight in ``zone``."""
 
     storage: Storage
-    scope: Scope
     settings: ReaderSettings
     zone: ZoneInfo
 
     @repeated
-    def take_call(self, now: datetime) -> None:
+    def take_call(self, scope: Scope, now: datetime) -> None:
         """Count a call before it is made, so that several processes keep to one budget. Raises ``Spent``."""
         with self.storage.transaction():
             calls, tokens = self._today(now)
             if calls >= self.settings.calls_per_day or tokens >= self.settings.tokens_per_day:
                 raise Spent
             self._write_today(now, calls + 1, tokens)
-            self.add(calls=1)
+            self.add(scope, calls=1)
 
     @repeated
-    def give_back_call(self, now: datetime) -> None:
+    def give_back_call(self, scope: Scope, now: datetime) -> None:
         """Take back a call that was counted and not made."""
         with self.storage.transaction():
             calls, tokens = self._today(now)
             self._write_today(now, max(0, calls - 1), tokens)
-            self.add(calls=-1)
+            self.add(scope, calls=-1)
 
     @repeated
-    def add_tokens(self, tokens_in: int, tokens_out: int, now: datetime) -> None:
+    def add_tokens(self, scope: Scope, tokens_in: int, tokens_out: int, now: datetime) -> None:
         """Count the tokens of a call after it was made."""
         with self.storage.transaction():
             calls, tokens = self._today(now)
             self._write_today(now, calls, tokens + tokens_in + tokens_out)
-            self.add(tokens_in=tokens_in, tokens_out=tokens_out)
+            self.add(scope, tokens_in=tokens_in, tokens_out=tokens_out)
 
-    def add(self, **counts: int) -> None:
+    def add(self, scope: Scope, **counts: int) -> None:
         """Add to the usage of the scope. Call it inside a transaction."""
-        used = _used(self.storage, self.scope)
+        used = _used(self.storage, scope)
         more = {name: used.get(name, 0) + count for name, count in counts.items()}
-        write_document(self.storage, self.scope, USAGE, USAGE, {**used, **more})
+        write_document(self.storage, scope, USAGE, USAGE, {**used, **more})
 
     def is_spent(self, now: datetime) -> bool:
         calls, tokens = self._today(now)
         return calls >= self.settings.calls_per_day or tokens >= self.settings.tokens_per_day
 
-    def until_tomorrow(self, now: datetime) -> timedelta:
-        """Return the time until midnight."""
+    def tomorrow(self, now: datetime) -> datetime:
+        """Return the next midnight."""
         day = now.astimezone(self.zone).date() + timedelta(days=1)
-        return datetime.combine(day, time(), self.zone) - now
+        return datetime.combine(day, time(), self.zone)
 
-    def usage(self, now: datetime) -> ReaderUsage:
+    def usage(self, scope: Scope, now: datetime) -> ReaderUsage:
         """Return what was used in the scope, and today in the store."""
         calls, tokens = self._today(now)
-        waiting = count_keys(self.storage, self.scope, [READER_QUEUE])
-        used = {name: count for name, count in _used(self.storage, self.scope).items() if name in _COUNTED}
+        waiting = count_keys(self.storage, scope, [MODEL])
+        used = {name: count for name, count in _used(self.storage, scope).items() if name in _COUNTED}
         return ReaderUsage(**used, waiting=waiting, calls_today=calls, tokens_today=tokens)
 
     def _today(self, now: datetime) -> tuple[int, int]:

@@ -1,0 +1,269 @@
+"""What follows a write: stored with it, done once, tried again when it fails, and left alone by those who may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import OpenMemory
+from tests.graph.scripted import Scripted
+from tests.inside import storage_of
+from tidal_plugins import StorageError, TidalMemory
+from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
+from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
+from tidal_plugins.jobs.throttle import Throttle
+from tidal_plugins.services import KINDS
+from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
+
+BY_HAND = Tuning(graph={"background": False})
+HERE = ("default",)
+SWIM = "job:swim"
+"""A kind that nobody else does."""
+
+
+class Swims(Handler[int]):
+    """Does jobs, unless ``before`` raises."""
+
+    kind = SWIM
+
+    def __init__(self, jobs: Jobs, most: int = 4, claim: float = 60.0, patience: float = 0.0) -> None:
+        self.jobs, self.done, self.asked = jobs, list[str](), list[list[str]]()
+        self.before: Callable[[Sequence[Job]], object] = len
+        self._given = most, claim, patience
+
+    most = property(lambda self: self._given[0])  # type: ignore[assignment]
+    claim = property(lambda self: self._given[1])  # type: ignore[assignment]
+    patience = property(lambda self: self._given[2])  # type: ignore[assignment]
+
+    def do(self, scope: Any, jobs: Sequence[Job]) -> int:
+        self.asked.append([job.subject for job in jobs])
+        self.before(jobs)
+        with self.jobs.storage.transaction():
+            still = self.jobs.finish(scope, SWIM, jobs)
+            self.done += [job.subject for job in still]
+        return len(still)
+
+
+def queue(store: SQLiteStorage, clock: Callable[[], datetime], **graph: float) -> Jobs:
+    """Return the jobs of a store as a worker of its own sees them."""
+    return Jobs(store, Tuning(graph=graph).graph, clock, Throttle(0.0), [SWIM])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with_jobs = SQLiteStorage(tmp_path / "jobs.db", durability="fast")
+    yield with_jobs
+    with_jobs.close()
+
+
+def add(store: SQLiteStorage, *subjects: str, **more: Any) -> None:
+    with store.transaction():
+        enqueue(store, HERE, SWIM, dict.fromkeys(subjects), NOON, **more)
+        note(store, HERE, NOON)
+
+
+def left(jobs: Jobs) -> list[str]:
+    return [job.subject for job in jobs.pending(HERE, SWIM)]
+
+
+@pytest.mark.parametrize("most", [1, 4, 64])
+@pytest.mark.parametrize("claim", [0.0, 60.0])
+def test_all_are_done_once_in_order(store: SQLiteStorage, clock: FrozenClock, most: int, claim: float) -> None:
+    jobs, names = queue(store, clock), [f"{number:03}" for number in range(150)]
+    add(store, *names)
+    swims = Swims(jobs, most, claim)
+    assert sum(run(jobs, swims, HERE).results) == 150
+    assert swims.done == names
+    assert max(map(len, swims.asked)) == most
+    assert run(jobs, swims, HERE).results == left(jobs) == []
+
+
+def test_no_more_are_done_than_the_limit(store: SQLiteStorage, clock: FrozenClock) -> None:
+    jobs = queue(store, clock)
+    add(store, *"abcdefg")
+    assert sum(run(jobs, Swims(jobs), HERE, limit=5).results) == 5
+    assert left(jobs) == ["f", "g"]
+
+
+def test_what_fails_is_tried_again_later_and_with_fewer_others(store: SQLiteStorage, clock: FrozenClock) -> None:
+    def drown(tried: Sequence[Job]) -> None:
+        if any(job.subject == "c" for job in tried):
+            raise ValueError("the password is hunter22hunter")
+
+    jobs = queue(store, clock, retry=60.0, attempts=4)
+    add(store, *"abcd")
+    swims = Swims(jobs)
+    swims.before = drown
+    waits = []
+    while at := next_at(jobs, swims, HERE):
+        waits.append((at - clock()).total_seconds())
+        clock.advance(seconds=waits[-1])
+        run(jobs, swims, HERE)
+    assert waits == [0, 60, 120, 240]
+    assert [len(asked) for asked in swims.asked] == [4, 2, 2, 1, 1, 1]
+    assert swims.done == ["a", "b", "d"]
+    [given_up] = jobs.pending(HERE, SWIM)
+    assert (given_up.subject, given_up.attempts, given_up.due, given_up.since) == ("c", 4, None, NOON)
+    assert str(given_up.error).startswith("ValueError: the password is ")
+    assert "hunter22hunter" not in str(given_up.error)
+    jobs.settle(HERE)
+    assert waiting(store) == [], "nothing will be due"
+    swims.before = len
+    assert run(jobs, swims, HERE).results == []
+    assert run(jobs, swims, HERE, failed=True).results == [1]
+
+
+def test_an_error_of_the_store_is_raised_and_is_no_fault_of_a_job(store: SQLiteStorage, clock: FrozenClock) -> None:
+    def fail(tried: Sequence[Job]) -> None:
+        raise StorageError("the disk is full")
+
+    jobs, other = queue(store, clock), queue(store, clock)
+    add(store, "a")
+    swims = Swims(jobs)
+    swims.before = fail
+    with pytest.raises(StorageError, match="disk"):
+        run(jobs, swims, HERE)
+    assert [job.attempts for job in jobs.pending(HERE, SWIM)] == [0]
+    assert run(other, Swims(other), HERE).results == [1], "it was given back"
+
+
+def test_what_cannot_be_done_now_stays_as_it_is(store: SQLiteStorage, clock: FrozenClock) -> None:
+    def refuse(tried: Sequence[Job]) -> None:
+        raise NotNow
+
+    jobs, other = queue(store, clock), queue(store, clock)
+    add(store, *"abcdef")
+    swims = Swims(jobs)
+    swims.before = refuse
+    done = run(jobs, swims, HERE)
+    assert (done.results, done.failed, len(swims.asked)) == ([], 0, 1)
+    assert sum(run(other, Swims(other), HERE).results) == 6
+
+
+def test_what_another_worker_holds_is_passed_by(store: SQLiteStorage, clock: FrozenClock) -> None:
+    jobs, other = queue(store, clock), queue(store, clock)
+    add(store, *"abcd")
+    meanwhile = Swims(other, most=2)
+    swims = Swims(jobs, most=2)
+    swims.before = lambda tried: run(other, meanwhile, HERE)
+    run(jobs, swims, HERE)
+    assert (swims.done, meanwhile.done) == (["a", "b"], ["c", "d"])
+
+
+def test_who_waits_does_what_another_worker_leaves(store: SQLiteStorage, clock: FrozenClock) -> None:
+    jobs, other = queue(store, clock), queue(store, clock)
+    add(store, *"ab")
+    held = other.claim(HERE, SWIM, list(other.pending(HERE, SWIM)), 60.0, 1)
+    swims = Swims(jobs)
+    swims.before = lambda tried: other.give_back(HERE, SWIM, held)
+    run(jobs, swims, HERE, wait=True)
+    assert swims.done == ["b", "a"]
+
+
+def test_a_job_that_is_stored_anew_while_it_is_done_stays(store: SQLiteStorage, clock: FrozenClock) -> None:
+    jobs = queue(store, clock)
+    add(store, *"ab")
+    swims = Swims(jobs)
+    swims.before = lambda tried: len(swims.asked) == 1 and add(store, "a", replacing=["a"])
+    assert run(jobs, swims, HERE).results == [1]
+    assert (swims.done, left(jobs)) == (["b"], ["a"])
+    assert run(jobs, swims, HERE).results == [1]
+
+
+def test_a_few_wait_for_others_until_one_has_waited_long(store: SQLiteStorage, clock: FrozenClock) -> None:
+    jobs = queue(store, clock)
+    add(store, *"abcdef")
+    swims = Swims(jobs, patience=300.0)
+    run(jobs, swims, HERE, whole=False)
+    assert swims.done == [*"abcd"]
+    at = next_at(jobs, swims, HERE)
+    assert at is not None
+    assert (at - clock()).total_seconds() == 300
+    clock.advance(seconds=300)
+    run(jobs, swims, HERE, whole=False)
+    assert swims.done == [*"abcdef"]
+
+
+def test_a_job_is_left_for_a_while_to_the_process_that_stored_it(store: SQLiteStorage, clock: FrozenClock) -> None:
+    class Shy(Swims):
+        own_first = True
+
+    jobs, other = queue(store, clock, orphaned=120.0), queue(store, clock)
+    add(store, "theirs", by=other.throttle.name)
+    add(store, "mine", by=jobs.throttle.name)
+    shy = Shy(jobs)
+    run(jobs, shy, HERE, own=True)
+    assert shy.done == ["mine"]
+    clock.advance(seconds=121)
+    run(jobs, shy, HERE, own=True)
+    assert shy.done == ["mine", "theirs"]
+
+
+# every kind that a memory has
+
+
+def told(memory: TidalMemory) -> None:
+    """Record turns that are followed by a job of each kind, but those of the index, which an adapter stores."""
+    memory.graph.read_with(Scripted())
+    memory.record("Our ferry leaves on 5 March.", "Noted.", id="one")
+    memory.record("The ferry leaves on 6 March now, not on 5 March.", "Noted.", id="two")
+
+
+def counts(memory: TidalMemory) -> dict[str, int]:
+    return {kind: len(storage_of(memory).read_log(memory.scope, kind)) for kind in KINDS}
+
+
+def test_a_turn_is_stored_with_its_jobs_which_hold_no_text(open_memory: OpenMemory) -> None:
+    memory = open_memory(settings=BY_HAND)
+    told(memory)
+    found = counts(memory)
+    assert [found[kind] for kind in KINDS if found[kind]] == [2, 2, 2, 2]
+    lines = [line for kind in KINDS for line in storage_of(memory).read_log(memory.scope, kind)]
+    assert "ferry" not in str(lines).lower()
+
+
+def test_closing_with_time_does_the_jobs_of_all_kinds(open_memory: OpenMemory) -> None:
+    with open_memory(settings=Tuning(graph={"quiet": 3_600.0})) as memory:
+        told(memory)
+        memory.close(timeout=120)
+    again = open_memory(settings=BY_HAND)
+    assert not any(counts(again).values())
+    assert again.check().waiting == 0
+
+
+@pytest.mark.parametrize("options", [{"read_only": True}, {}], ids=["read only", "without a background"])
+def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[str, Any]) -> None:
+    with open_memory(settings=BY_HAND) as memory:
+        told(memory)
+        before = counts(memory)
+    settings = Tuning(graph={"quiet": 0.0}) if options else BY_HAND
+    with open_memory(settings=settings, **options) as reading:
+        assert reading.recall("ferry")
+        reading.close(timeout=1.0)
+    assert counts(open_memory(settings=BY_HAND)) == before
+
+
+def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memory: OpenMemory) -> None:
+    with open_memory(settings=BY_HAND) as memory:
+        told(memory)
+    with open_memory(settings=Tuning(graph={"quiet": 0.0})) as without:
+        without.close(timeout=120)
+    with open_memory(settings=BY_HAND) as memory:
+        assert {kind for kind, number in counts(memory).items() if number} == {"job:model"}
+        assert memory.check().waiting == 1
+        memory.graph.read_with(Scripted())
+        memory.graph.index_pending()
+        assert not any(counts(memory).values())
+
+
+def test_erasing_a_turn_takes_its_jobs_along(open_memory: OpenMemory) -> None:
+    memory = open_memory(settings=BY_HAND)
+    told(memory)
+    memory.forget(*(memory.episodes.id_of(id_) for id_ in ("one", "two")))
+    assert not any(counts(memory).values())

@@ -1,0 +1,148 @@
+"""The jobs of the graph: turns to read by rules and by a model, and entries of recall to bring up to date.
+
+What they are done with is loaded when there is a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tidal_plugins.errors import Closed, EmbeddingError, StorageError
+from tidal_plugins.graph.indexing.stale import ENTRIES
+from tidal_plugins.graph.reader.budget import MODEL, Budget
+from tidal_plugins.jobs.handler import Handler
+from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.extraction import Extracted
+from tidal_plugins.model.fence import Frames
+from tidal_plugins.protocols import GraphExtractor, TurnReader
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import Tuning
+
+if TYPE_CHECKING:
+    from tidal_plugins.graph.indexing.entries import EntryWriter
+    from tidal_plugins.graph.reader.indexer import ModelIndexer
+
+READ = "job:read"
+"""Jobs by episode."""
+
+EpisodesOf = Callable[[Scope, Collection[str]], Mapping[str, Episode]]
+"""Returns the episodes of a scope that are found, by id."""
+
+
+@dataclass(slots=True)
+class AgentModel:
+    """The model that reads turns beside the rules. ``None`` if nobody does: then no turn is stored for it, and those
+    that other processes have stored are left to them."""
+
+    reader: TurnReader | None = None
+
+
+@dataclass(frozen=True)
+class TurnReading(Handler[Extracted]):
+    """Reads turns into the graph, by ``extractor`` or by rules."""
+
+    storage: Storage
+    jobs: Jobs
+    tuning: Tuning
+    episodes: EpisodesOf
+    frames: Frames
+    entry_id: Callable[[Episode, Message], str]
+    extractor: GraphExtractor | None
+
+    kind = READ
+    own_first = True
+
+    @property
+    def claim(self) -> float:
+        return self.tuning.graph.claim + self.tuning.models.timeout
+
+    def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
+        from tidal_plugins.graph.indexing.indexer import EpisodeIndexer
+        from tidal_plugins.graph.reading.episode import EpisodeReader
+        from tidal_plugins.graph.traffic.reader import TrafficReader
+
+        settings, compaction = self.tuning.graph, self.tuning.compaction
+        stopped, timeout = self.jobs.throttle.stopped, self.tuning.models.timeout
+        reader = EpisodeReader(self.extractor, settings.max_chars, timeout, stopped, self.entry_id, self.frames)
+        extra, foreign = compaction.file_tools, compaction.system_paths
+        traffic = TrafficReader(self.storage, scope, extra, foreign, settings.max_assertions)
+        indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings, self.episodes, reader, traffic)
+        return sum((indexer.index(READ, job) for job in jobs), Extracted())
+
+
+@dataclass(frozen=True)
+class ModelReading(Handler[Extracted]):
+    """Reads turns into the graph by a model, several at a time, as its budget allows."""
+
+    storage: Storage
+    jobs: Jobs
+    tuning: Tuning
+    episodes: EpisodesOf
+    frames: Frames
+    model: AgentModel
+    budget: Budget
+
+    kind = MODEL
+    own_first = True
+
+    @property
+    def most(self) -> int:
+        return self.tuning.reader.turns
+
+    @property
+    def claim(self) -> float:
+        return self.tuning.graph.claim + 2 * self.tuning.models.timeout  # a model may be asked twice
+
+    @property
+    def patience(self) -> float:
+        return self.tuning.reader.wait
+
+    def ready(self, now: datetime) -> datetime | None:
+        if self.model.reader is None or not getattr(self.model.reader, "ready", True):
+            return None
+        return self.budget.tomorrow(now) if self.budget.is_spent(now) else now
+
+    def parts(self, scope: Scope, jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:
+        return self._indexer(scope).parts(jobs)
+
+    def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
+        return self._indexer(scope).read(MODEL, jobs)
+
+    def _indexer(self, scope: Scope) -> ModelIndexer:
+        from tidal_plugins.graph.reader.indexer import ModelIndexer
+
+        settings, timeout = self.tuning.graph, self.tuning.models.timeout
+        given = (self.storage, scope, self.jobs, settings, self.episodes, self.budget, self.frames)
+        return ModelIndexer(*given, self.model.reader, timeout)
+
+
+@dataclass(frozen=True)
+class GraphEntries(Handler[Extracted]):
+    """Keeps the entries by which recall finds entities and relations up to date."""
+
+    storage: Storage
+    jobs: Jobs
+    tuning: Tuning
+    writer: EntryWriter
+
+    kind = ENTRIES
+    spares = (StorageError, Closed, EmbeddingError)
+
+    @property
+    def most(self) -> int:
+        return self.tuning.graph.batch
+
+    @property
+    def claim(self) -> float:
+        return self.tuning.graph.claim
+
+    def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
+        from tidal_plugins.graph.indexing.entries import EntryUpdate
+
+        return Extracted(facts=EntryUpdate(self.storage, scope, self.tuning.graph, self.writer).run(self.jobs, jobs))

@@ -107,6 +107,7 @@ def watch(tmp_path: Path, pytestconfig: pytest.Config) -> Watch:
     return watch
 
 
+@pytest.mark.timeout(1_800)  # 300 turns on a busy machine
 def test_a_coding_agent_sees_the_state_of_its_work_and_loses_nothing(watch: Watch) -> None:
     twenty_questions_are_answered_after_each_compaction(watch)
     every_call_fits_and_has_its_request_and_its_tool_pairs(watch)

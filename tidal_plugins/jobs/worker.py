@@ -38,6 +38,9 @@ class Worker:
     child process after ``fork`` has none until it calls.
     """
 
+    _thread: threading.Thread | None
+    _due: dict[Scope, float]
+
     def __init__(self, jobs: Jobs, handlers: Sequence[Handler[Any]], *, threaded: bool) -> None:
         """Initialise the worker. Without ``threaded``, nothing is done until somebody asks for it."""
         self._jobs = jobs
@@ -157,8 +160,8 @@ class Worker:
 
     def _reset(self) -> None:
         self._process = os.getpid()
-        self._thread: threading.Thread | None = None
-        self._due: dict[Scope, float] = {}
+        self._thread = None
+        self._due = {}
         self._working = False
 
 

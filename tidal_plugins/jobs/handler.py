@@ -212,7 +212,8 @@ class _Loop(Generic[T]):
                 if len(left) < len(held) and not (self.proceed() and self._is_ready()):
                     return False
                 self._do(part)
-                left = [job for job in left if job not in part]
+                come_to = {job.seq for job in part}
+                left = [job for job in left if job.seq not in come_to]
         except NotNow:
             return False
         finally:
@@ -226,7 +227,8 @@ class _Loop(Generic[T]):
     def _do(self, part: Sequence[Job]) -> None:
         handler, scope = self.handler, self.scope
         with self.jobs.throttle.step():
-            if not (current := self.jobs.current(scope, handler.kind, part)):
+            current = self.jobs.current(scope, handler.kind, part) if handler.claim else part
+            if not current:
                 return  # another process was faster
             try:
                 self.done.results.append(handler.do(scope, current))

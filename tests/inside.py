@@ -17,11 +17,18 @@ import pytest
 from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
 from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.storage.sqlite.pages import OS, vfs
 
 
 def storage_of(memory: TidalMemory) -> Storage:
     """Return the storage engine of a memory. Tests use it by its contract."""
     return memory._services.storage
+
+
+def raw(path: str | Path, *, checksums: bool = True) -> apsw.Connection:
+    """Open a file past the library. What is written so has checksums of pages as if the library had written it, or, of
+    a file that nobody has open, without ``checksums`` those of before, as if the disk had changed it."""
+    return apsw.Connection(str(path), vfs=vfs(None) if checksums else OS)
 
 
 def stored(memory: TidalMemory, *kinds: str, ids: Iterable[str] | None = None) -> list[Entry]:
@@ -71,7 +78,7 @@ def contents(path: str | Path) -> dict[str, list[Any]]:
     run writes it anew. So are the notes of maintenance runs: a run that goes on notes only what it did itself.
     """
     hidden = {"key", "seq", "passage", "entry", "checksum"}
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     found = {}
     try:
         tables = (

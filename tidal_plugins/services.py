@@ -39,7 +39,7 @@ from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.damage import A_PAGE, whole, withheld
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.supersession.finder import SUPERSEDE, SupersessionFinder
@@ -238,7 +238,10 @@ class Services:
     def entry(self, scope: Scope, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)
-        found = self.storage.get(scope, [id])
+        with withheld() as damaged:
+            found = self.storage.get(scope, [id])
+            if id in found:
+                damaged.pop(A_PAGE, None)
         if id not in found:
             raise missing(self.storage, scope, id)
         return found[id]

@@ -1,4 +1,7 @@
-"""Ways to damage a file: one bit of one value of a table, behind the back of all indexes and triggers, or raw bytes."""
+"""Ways to damage a file: one bit of one value of a table, behind the back of all indexes and triggers, or raw bytes.
+
+The checksums of pages stay what they were, as when a disk does it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import apsw
+
+from tidal_plugins.storage.sqlite.pages import OS
 
 PAGES: Final = "pages"
 """Stands for the raw bytes of the file."""
@@ -33,7 +38,7 @@ class Damage(NamedTuple):
 
 def columns(path: Path) -> list[tuple[str, str]]:
     """Return table and column of every column with a value, SQLite's own tables and those of the index included."""
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(str(path), vfs=OS)
     try:
         sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'keywords' ORDER BY name"
         tables = [name for (name,) in connection.execute(sql)]
@@ -62,7 +67,7 @@ def apply(path: Path, damage: Damage) -> bool:
     if damage.table == PAGES:
         _flip_bytes(path, dice)
         return True
-    connection = apsw.Connection(str(path))
+    connection = apsw.Connection(str(path), vfs=OS)
     try:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         connection.execute("PRAGMA foreign_keys = OFF")

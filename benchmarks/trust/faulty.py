@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
 
 import apsw
+
+from tidal_plugins.storage.sqlite import pages
 
 NAME = "tidal-faulty"
 
@@ -47,7 +50,8 @@ class Fault:
 
 
 class Faulty(apsw.VFS):
-    """Passes everything on to the disk but what its fault hits. It is the default while it is registered."""
+    """Passes everything on to the disk but what its fault hits. It is the default of the process from then on,
+    and stands below the checksums of pages."""
 
     def __init__(self) -> None:
         self.fault: Fault | None = None
@@ -91,8 +95,15 @@ class _File(apsw.VFSFile):
 @contextmanager
 def faulty() -> Iterator[Faulty]:
     """Let every SQLite file that is opened inside stand on a disk that may fail."""
-    disk = Faulty()
+    disk = _disk()
     try:
         yield disk
     finally:
-        disk.unregister()
+        disk.fault = None
+
+
+@cache
+def _disk() -> Faulty:
+    disk = Faulty()
+    pages.load()
+    return disk

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
 
 import apsw
+
+from tidal_plugins.storage.sqlite import pages
 
 SECTOR = 512
 NAME = "tidal-recording"
@@ -31,7 +34,8 @@ class Step(NamedTuple):
 
 
 class Trace(apsw.VFS):
-    """Passes everything on to the disk, and notes it. It is the default while it is registered."""
+    """Passes everything on to the disk, and notes it. It is the default of the process from then on, and
+    stands below the checksums of pages."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -73,11 +77,16 @@ class _File(apsw.VFSFile):
 @contextmanager
 def recorded() -> Iterator[list[Step]]:
     """Record what every SQLite file that is opened inside does."""
+    trace = _trace()
+    trace.steps = []
+    yield trace.steps
+
+
+@cache
+def _trace() -> Trace:
     trace = Trace()
-    try:
-        yield trace.steps
-    finally:
-        trace.unregister()
+    pages.load()
+    return trace
 
 
 def left_by_cut(steps: Sequence[Step], fate: Fate, dice: Random) -> dict[str, bytes]:

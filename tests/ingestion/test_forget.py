@@ -9,9 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
+from tests.inside import raw
 from tidal_plugins import Corrupt, Forgotten, HashingEmbedder, Message, NotFound, Settings, Statement, TidalMemory
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
@@ -165,7 +165,7 @@ def opened(path: Path) -> TidalMemory:
 
 
 def sql(path: Path, statement: str, *bindings: Any) -> None:
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     try:
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute(statement, bindings)

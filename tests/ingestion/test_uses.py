@@ -10,10 +10,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
-from tests.inside import dying
+from tests.inside import dying, raw
 from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory, Tier
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
@@ -297,7 +296,7 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
 ) -> None:
     shown = memory.record(BRIDGE, "Noted, green.").id
     memory.associations.link_pending()
-    connection = apsw.Connection(str(tmp_path / "agent.db"))
+    connection = raw(tmp_path / "agent.db")
     connection.execute("UPDATE links SET metadata = '{' WHERE kind = 'association'")
     connection.close()
     turn = memory.record(ASKED, ANSWERED, surfaced=[shown])

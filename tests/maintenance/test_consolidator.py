@@ -10,11 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.inside import associate, contents, dying, links, stored, uses
+from tests.inside import associate, contents, dying, links, raw, stored, uses
 from tests.waiting import PATIENCE
 from tidal_plugins import (
     Closed,
@@ -121,7 +120,7 @@ def test_many_entries_settle_in_batches_and_a_damaged_one_keeps_its_tier_and_sto
 ) -> None:
     memory = open_memory(settings=Tuning(consolidation={"batch": 7}))
     notes = memory.remember([Note(f"word{n}", kind="conversation") for n in range(30)])
-    connection = apsw.Connection(str(tmp_path / "agent.db"))
+    connection = raw(tmp_path / "agent.db")
     connection.execute("UPDATE entries SET text = 'forged' WHERE id = ?", (notes[1].id,))
     connection.close()
     clock.advance(days=30)

@@ -7,11 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.inside import associate, links, storage_of
+from tests.inside import associate, links, raw, storage_of
 from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
 from tidal_plugins.storage.base import Where
@@ -125,7 +124,7 @@ def test_other_scopes_are_never_reached(memory: TidalMemory, chain: list[str]) -
 
 
 def test_a_damaged_neighbour_is_left_out(memory: TidalMemory, chain: list[str], tmp_path: Path) -> None:
-    connection = apsw.Connection(str(tmp_path / "agent.db"))
+    connection = raw(tmp_path / "agent.db")
     connection.execute("UPDATE entries SET text = 'forged' WHERE id = ?", (chain[1],))
     connection.close()
     found = recall(memory)

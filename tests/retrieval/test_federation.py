@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.inside import raw
 from tidal_plugins import (
     Coverage,
     Dropped,
@@ -445,7 +446,7 @@ def test_a_peer_that_cannot_be_read_is_reported_and_not_fatal(
 
 @pytest.mark.parametrize(("version", "error"), [(99, "SchemaTooNew"), (0, "NotADatabase")])
 def test_a_peer_of_another_schema_is_reported(open_memory: Any, peer_file: Path, version: int, error: str) -> None:
-    connection = apsw.Connection(str(peer_file))
+    connection = raw(peer_file)
     connection.pragma("user_version", version)
     connection.close()
     recall = open_memory(peers=[peer_file]).recall("jazz piano")
@@ -478,7 +479,7 @@ def test_a_peer_comes_back(open_memory: Any, peer_file: Path) -> None:
 
 
 def test_a_damaged_row_of_a_peer_is_left_out(open_memory: Any, peer_file: Path) -> None:
-    connection = apsw.Connection(str(peer_file))
+    connection = raw(peer_file)
     connection.execute("UPDATE entries SET text = 'forged' WHERE text = ?", (PIANO,))
     connection.close()
     recall = open_memory(peers=[peer_file]).recall("jazz piano")

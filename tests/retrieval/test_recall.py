@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 import pytest
 
+from tests.inside import raw
 from tests.retrieval.directions import QUESTION, lying, say
 from tidal_plugins import (
     Corrupt,
@@ -47,7 +48,7 @@ def fill(memory: TidalMemory, count: int = 150) -> None:
 
 def sql(path: Path, *statements: Any) -> list[Any]:
     """Through the library's own copy of SQLite: two copies on one file cancel each other's locks."""
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     try:
         return [list(connection.execute(*statement)) for statement in statements]
     finally:
@@ -178,7 +179,7 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
 def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock: FrozenClock) -> None:
     fill(memory, 20)
     memory.record("I am SO angry about the piano!!!", "I see. " * 90, thread="s")
-    watcher = apsw.Connection(str(path))
+    watcher = raw(path)
     before = watcher.pragma("data_version")
     clock.advance(hours=5)
     assert memory.recall("jazz piano", include_archived=True)

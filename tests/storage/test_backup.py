@@ -7,9 +7,9 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 
-import apsw
 import pytest
 
+from tests.inside import raw
 from tidal_plugins import (
     Backup,
     Busy,
@@ -31,7 +31,7 @@ def open_memory(path: Path | str, clock: FrozenClock | None = None) -> TidalMemo
 
 
 def damage(path: Path) -> None:
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     connection.execute("UPDATE entries SET text = 'forged'")
     connection.close()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import apsw
 import pytest
 
+from tests.inside import raw
 from tidal_plugins import Check, Corrupt, HashingEmbedder, Settings, TidalMemory
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
@@ -24,10 +24,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "agent.db"
 
 
+def opened(path: Path) -> TidalMemory:
+    """Open a memory that does nothing by itself: what writes to a scope mends its row."""
+    return TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(graph={"background": False}))
+
+
 @pytest.fixture
 def memory(path: Path) -> Iterator[TidalMemory]:
-    settings = Settings(graph={"background": False})  # nothing changes but by the test
-    with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
+    with opened(path) as memory:
         shown: list[str] = []
         for thing in ("boiler", "locker", "choir"):
             turn = memory.record(f"Tell me of the {thing} in the cellar.", f"The {thing} is fine.", surfaced=shown)
@@ -39,8 +43,8 @@ def memory(path: Path) -> Iterator[TidalMemory]:
         yield memory
 
 
-def sql(path: Path, statement: str, *bindings: Any) -> list[Any]:
-    connection = apsw.Connection(str(path))
+def sql(path: Path, statement: str, *bindings: Any, checksums: bool = True) -> list[Any]:
+    connection = raw(path, checksums=checksums)
     try:
         connection.execute("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 5000")
         return connection.execute(statement, bindings).fetchall()
@@ -78,7 +82,7 @@ def test_a_changed_value_of_any_column_is_found(memory: TidalMemory, path: Path,
             copy, f"UPDATE {table} SET {column} = {value.format(column)} WHERE {column} IS ? RETURNING 1", changed
         )
         assert number
-        with suppress(Corrupt), TidalMemory(copy, embedder=HashingEmbedder()) as damaged:  # such as its own secret
+        with suppress(Corrupt), opened(copy) as damaged:  # such as its own secret
             assert not damaged.check().ok, name
 
 
@@ -136,10 +140,12 @@ def test_a_passage_that_names_another_entry_comes_back_to_its_own(memory: TidalM
 )
 def test_a_keyword_index_that_tells_wrong_numbers_is_written_anew(memory: TidalMemory, path: Path, damage: str) -> None:
     found = memory.recall("boiler in the cellar")
-    sql(path, damage)
-    assert "keywords" in tables(memory.check())
-    assert memory.check(repair=True).ok
-    again = memory.recall("boiler in the cellar")
+    memory.close()
+    sql(path, damage, checksums=False)
+    with opened(path) as memory:
+        assert "pages" in tables(memory.check())
+        assert memory.check(repair=True).ok
+        again = memory.recall("boiler in the cellar")
     assert [(hit.id, hit.why.keyword_score) for hit in again] == [(hit.id, hit.why.keyword_score) for hit in found]
     assert again.degraded == ()
 
@@ -173,7 +179,7 @@ def test_pages_that_cannot_be_read_are_faults_and_no_errors(memory: TidalMemory,
     data = bytearray(copy.read_bytes())
     data[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
     copy.write_bytes(data)
-    with TidalMemory(copy, embedder=HashingEmbedder()) as damaged:
+    with opened(copy) as damaged:
         for check in (damaged.check(), damaged.check(repair=True)):
             assert "pages" in tables(check)
 
@@ -208,9 +214,9 @@ _NEXT_SEGMENT = "SELECT min(segid) + 1 FROM keywords_idx WHERE segid + 1 NOT IN 
     ],
 )
 def test_a_write_that_the_keyword_index_refuses_names_the_repair(memory: TidalMemory, path: Path, damage: str) -> None:
-    copy = memory.backup(path.with_name("copy.db")).path
-    assert sql(copy, f"UPDATE {damage} RETURNING 1")
-    with TidalMemory(copy, embedder=HashingEmbedder()) as damaged:
+    copy = Path(memory.backup(path.with_name("copy.db")).path)
+    assert sql(copy, f"UPDATE {damage} RETURNING 1", checksums=False)
+    with opened(copy) as damaged:
         with pytest.raises(Corrupt, match=r"memory\.check\(repair=True\)"):
             damaged.record("The tram leaves at six.", "At six, noted.")
         assert damaged.check(repair=True).ok

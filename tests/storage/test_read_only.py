@@ -8,9 +8,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
+from tests.inside import raw
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import (
     Busy,
@@ -55,7 +55,7 @@ def test_an_opening_reads_and_cannot_write(path: Path) -> None:
 
 
 def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     connection.pragma("user_version", 1)
     connection.close()
     with pytest.raises(SchemaTooOld, match="has schema version 1, this library reads"):

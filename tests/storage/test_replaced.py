@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
+from tests.inside import raw
 from tidal_plugins import FileReplaced, HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.storage.shorthands import write_document
 
@@ -59,7 +59,7 @@ def delete_index(path: Path) -> None:
 
 
 def test_a_file_without_a_log_is_written_to(path: Path) -> None:
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     assert connection.pragma("journal_mode", "delete") == "delete"
     connection.close()
     with opened(path) as memory:
@@ -89,7 +89,7 @@ def test_a_log_that_another_began_anew_is_not_taken_for_a_fault_of_the_disk(path
         memory._services.storage.snapshot(),
     ):
         delete_log(path)
-        with closing(apsw.Connection(str(path))) as other:
+        with closing(raw(path)) as other:
             other.execute("CREATE TABLE anything (text)")
         memory.entries.list()
 

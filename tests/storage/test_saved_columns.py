@@ -13,12 +13,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from random import Random
 
-import apsw
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.inside import raw
 from tests.waiting import eventually
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Match, Span, Storage, Where
@@ -93,7 +93,7 @@ def held(store: Storage) -> list[tuple[Span, int]]:
 
 
 def pieces(path: Path) -> int:
-    with closing(apsw.Connection(str(path))) as connection:
+    with closing(raw(path)) as connection:
         connection.set_busy_timeout(60_000)
         return int(connection.execute("SELECT count(*) FROM saved_pieces").get)
 
@@ -256,7 +256,7 @@ def test_damaged_columns_are_told_and_never_trusted(path: Path, damage: str) -> 
     with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
         memory.recall("lamp")
     assert pieces(path) > 1
-    with closing(apsw.Connection(str(path))) as connection:
+    with closing(raw(path)) as connection:
         connection.execute(damage)
     with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
         assert {fault.table for fault in memory.check().faults} == {"saved_columns"}
@@ -264,7 +264,7 @@ def test_damaged_columns_are_told_and_never_trusted(path: Path, damage: str) -> 
     with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
         assert memory.check().ok, "the search that could not read them has saved them anew"
         assert memory.recall("Where is lamp 3?").ids == expected
-    with closing(apsw.Connection(str(path))) as connection:
+    with closing(raw(path)) as connection:
         connection.execute("UPDATE saved_pieces SET checksum = checksum + 1")
     with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
         assert memory.check(repair=True).ok
@@ -275,7 +275,7 @@ def test_a_damaged_vector_is_told_by_the_search_that_compares_it(path: Path) -> 
     with closing(by_codes(path)) as store:
         fill(store, [f"e{number}" for number in range(12)])
     assert len(search(path)) == 12
-    with closing(apsw.Connection(str(path))) as connection:
+    with closing(raw(path)) as connection:
         connection.execute("UPDATE vectors SET vector = zeroblob(length(vector)) WHERE passage = 6")
     with closing(by_codes(path)) as store, noticed() as damaged:
         found = store.nearest(HERE, np.ones(70, np.float32), 99, ALL)
@@ -346,7 +346,7 @@ def test_processes_that_are_killed_while_they_save_leave_no_wrong_piece(
 def test_closing_does_not_wait_for_one_who_keeps_the_file_locked(path: Path) -> None:
     with closing(by_codes(path)) as store:
         fill(store, [f"e{n}" for n in range(12)])
-    with closing(apsw.Connection(str(path))) as other:
+    with closing(raw(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with closing(SQLiteStorage(path, busy_timeout=3600)) as store:
             assert len(store.nearest(HERE, np.ones(70, np.float32), 99, ALL)) == 12

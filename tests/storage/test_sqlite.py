@@ -15,10 +15,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import apsw
 import numpy as np
 import pytest
 
+from tests.inside import raw
 from tidal_plugins.errors import (
     Busy,
     Corrupt,
@@ -121,7 +121,7 @@ def vector_of(name: str) -> np.ndarray:
 
 def agreed_ids(path: Path) -> set[str]:
     """The ids in the file, after checking that its rows, passages, keywords and vectors agree."""
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     rows = lambda sql: connection.execute(sql).fetchall()  # noqa: E731
     assert rows("PRAGMA integrity_check") == [("ok",)]
     assert rows("PRAGMA foreign_key_check") == []
@@ -203,7 +203,7 @@ def test_a_file_of_another_version_is_refused_and_left_as_it_is(
     path: Path, version: int, error: type[StorageError]
 ) -> None:
     SQLiteStorage(path).close()
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     connection.pragma("user_version", version)
     connection.close()
     before = path.read_bytes()
@@ -336,7 +336,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(store: SQLiteStorag
 def test_a_changed_row_is_told_and_names_the_entry(store: SQLiteStorage, path: Path, change: str) -> None:
     store.put(HERE, [Record(FULL), record("other")])
     store.put(("there",), [record("there", scope=("there",))])
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     connection.execute(f"UPDATE entries SET {change} WHERE id = 'full'")
     connection.close()
     scope = ("there",) if change.startswith("scope") else HERE
@@ -353,7 +353,7 @@ def test_a_changed_row_is_told_and_names_the_entry(store: SQLiteStorage, path: P
 @pytest.mark.parametrize("damage", ["zeroblob(96)", "zeroblob(95)", "x'0000c07f' || zeroblob(92)", "randomblob(96)"])
 def test_a_changed_vector_is_told(store: SQLiteStorage, path: Path, damage: str) -> None:
     store.put(HERE, [record(str(i), vector=vector_of(str(i))) for i in range(5)])
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     connection.execute(f"UPDATE vectors SET vector = CAST({damage} AS BLOB) WHERE passage = 3")
     connection.close()
     for _ in range(2):  # a second search has the vectors in memory
@@ -494,7 +494,7 @@ def test_links_lines_and_versions_that_went_leave_no_bytes_behind(store: SQLiteS
 )
 def test_a_changed_link_is_left_out_and_told(store: SQLiteStorage, path: Path, column: str, damage: object) -> None:
     store.put_links(HERE, [link("1", "a", "b", anchored_at=NOON)])
-    connection = apsw.Connection(str(path))
+    connection = raw(path)
     connection.execute(f"UPDATE links SET {column} = CAST({damage} AS {'TEXT' if column == 'metadata' else 'INTEGER'})")
     connection.close()
     with noticed() as damaged:
@@ -519,7 +519,7 @@ def test_erased_text_and_vectors_leave_no_bytes_behind(path: Path, seed: int) ->
     store.erase(HERE, gone)
     assert store.scrub()
     kept = set(names) - gone - set(names[:50])
-    vocabulary = apsw.Connection(str(path))
+    vocabulary = raw(path)
     vocabulary.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, keywords, row)")
     terms = {row[0].removeprefix("s1x") for row in vocabulary.execute("SELECT term FROM words")}
     vocabulary.close()

@@ -16,7 +16,7 @@ from tidal_plugins.errors import Corrupt, NotFound
 from tidal_plugins.shown import shown
 
 ENTRIES, PASSAGES, VECTORS, LINKS = "entries", "passages", "vectors", "links"
-LOG, DOCUMENTS, SCOPES, VOLUMES = "log", "documents", "scopes", "volumes"
+LOG, DOCUMENTS, SCOPES, VOLUMES, PAGES = "log", "documents", "scopes", "volumes", "pages"
 
 UNKNOWN = "?"
 """Stands for the name of a row whose name cannot be read."""
@@ -37,13 +37,19 @@ class Damaged(NamedTuple):
         return f"{self.table}: {self.name}"
 
 
+A_PAGE = Damaged(PAGES, UNKNOWN)
+"""Stands for pages of a file that fail their checksums. What is found on them has checksums of its own, and what is not
+found may have been there."""
+
 _listening: ContextVar[tuple[dict[Damaged, None], ...]] = ContextVar("listening", default=())
 
 
 def note(table: str, name: object) -> None:
     """Report a damaged row that was left out. The log names it only by an id: other names tell what is stored."""
     damaged = Damaged(table, str(name))
-    if table == ENTRIES:
+    if damaged == A_PAGE:
+        logger.error("a page is damaged: what it holds is read as far as it is intact")
+    elif table == ENTRIES:
         logger.error("an entry is damaged and was left out: %.40s", damaged.name)
     else:
         logger.error("a row of %s is damaged and was left out", table)
@@ -73,6 +79,20 @@ def noticed() -> Iterator[dict[Damaged, None]]:
 
 
 @contextmanager
+def withheld() -> Iterator[dict[Damaged, None]]:
+    """Collect the damaged rows that reads inside leave out. Others are told at the end, of those that are left."""
+    heard: dict[Damaged, None] = {}
+    around = _listening.get()
+    token = _listening.set((heard,))
+    try:
+        yield heard
+    finally:
+        _listening.reset(token)
+        for listener in around:
+            listener.update(heard)
+
+
+@contextmanager
 def whole() -> Iterator[None]:
     """Raise ``Corrupt`` if a read inside left out a damaged row, also where it then found too little."""
     with noticed() as damaged:
@@ -88,6 +108,6 @@ def whole() -> Iterator[None]:
 
 def corrupt(damaged: Damaged) -> Corrupt:
     """Return the error for a damaged row. It bears the entry's id if the row is an entry's."""
-    row = f"{shown(damaged.name)} of {damaged.table}"
+    row = "a page" if damaged == A_PAGE else f"{shown(damaged.name)} of {damaged.table}"
     message = f"{row} fails its checksum: the file was damaged; restore it from a backup"
     return Corrupt(message, damaged.name if damaged.table == ENTRIES else None, damaged)

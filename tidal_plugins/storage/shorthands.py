@@ -10,11 +10,16 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, PassageVectors, Record, Storage
+from tidal_plugins.storage.damage import A_PAGE, withheld
 
 
 def read_document(storage: Documents, scope: Scope, collection: str, key: str) -> Document | None:
     """Return the current document, or ``None``."""
-    return next(iter(storage.documents(scope, collection, [key])), None)
+    with withheld() as damaged:
+        document = next(iter(storage.documents(scope, collection, [key])), None)
+        if document is not None:
+            damaged.pop(A_PAGE, None)
+    return document
 
 
 def write_document(

@@ -10,7 +10,7 @@ from tidal_plugins.errors import Conflict
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import META, STORE, Document, Documents
 from tidal_plugins.storage.checksums import checksum
-from tidal_plugins.storage.damage import DOCUMENTS, Damaged, corrupt, intact, noticed
+from tidal_plugins.storage.damage import A_PAGE, DOCUMENTS, Damaged, corrupt, intact, noticed
 from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sql.dialect import BYTES, MOST, NUMBER, TEXT, Insert, SQLStore
 from tidal_plugins.storage.values import from_json, to_json
@@ -123,7 +123,7 @@ class DocumentStore(SQLStore, Documents):
         """
         with noticed() as damaged:
             found = {document.key: document for document in self._read(CURRENT, STORE, META, keys)}
-        if not damaged and keys is not None and found.keys() >= set(keys):
+        if damaged.keys() <= {A_PAGE} and keys is not None and found.keys() >= set(keys):
             return [found[key] for key in sorted(found)]
         with noticed() as copies_damaged:
             copies = {document.key: document for document in self._read(CURRENT, STORE, COPIES, keys)}

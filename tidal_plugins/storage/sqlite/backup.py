@@ -12,6 +12,7 @@ from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import take_back
+from tidal_plugins.storage.sqlite.pages import vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
@@ -30,7 +31,7 @@ class BackupStore(SQLiteBase, Backups):
         import apsw
 
         with translated(path):
-            target = apsw.Connection(path)
+            target = apsw.Connection(path, vfs=vfs(self.key))
             try:
                 if self.key is not None:
                     unlock(target, self.key)
@@ -49,7 +50,7 @@ def put_in_place(new: str, path: str, key: Key | None) -> None:
         if not alone:
             raise Busy(f"{path} is open in this process; close the memory first")
         with translated(path):
-            connection = apsw.Connection(path)
+            connection = apsw.Connection(path, vfs=vfs(key))
             try:
                 connection.set_busy_timeout(int(WAIT * 1000))
                 if key is not None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note, noticed
+from tidal_plugins.storage.damage import SCOPES, VOLUMES, note, noticed
 from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sql.dialect import Insert, SQLStore, Update
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import SQLITE
 from tidal_plugins.storage.sqlite.scopes import Scopes, add_row, find_row
-from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import to_json
 
 NO_SCOPE = -1
@@ -62,10 +61,10 @@ class SQLiteBase(SQLStore):
         return key
 
     def _readable(self, table: str, sql: str, *bindings: Any) -> list[Any]:
-        return all_readable(self._db, table, sql, *bindings)
+        return self._db.all_readable(table, sql, *bindings)
 
     def _query(self, table: str, place: Scope | str, sql: str, *values: Any) -> list[Any]:
-        return all_readable(self._db, table, SQLITE.sql(sql), *values)
+        return self._db.all_readable(table, SQLITE.sql(sql), *values)
 
     def _kept(self, table: str, place: Scope | str, sql: str, *values: Any) -> list[Any]:
         kept = self._db.kept()
@@ -98,39 +97,13 @@ def figures(db: Connections, scope: int) -> tuple[int, int, int | None, int | No
     kept = db.kept()
     row = None if kept is None else kept.get((_FIGURES, scope))
     if row is None:
-        row = db.rows(_FIGURES, scope)[0]
+        with noticed() as damaged:
+            row = db.all_readable(VOLUMES, _FIGURES, scope)[0]
         kept = db.kept()
-        if kept is not None:
+        if kept is not None and not damaged:
             kept[_FIGURES, scope] = row
     found: tuple[int, int, int | None, int | None] = row
     return found
-
-
-def all_readable(db: Connections, table: str, sql: str, *bindings: Any) -> list[Any]:
-    """Return the rows of a query, as :func:`readable` yields them."""
-    with translated(db.path):
-        try:
-            return db.get().execute(sql, bindings).fetchall()
-        except UnicodeDecodeError:
-            return list(readable(db, table, sql, *bindings))
-
-
-def readable(db: Connections, table: str, sql: str, *bindings: Any) -> Generator[Any, None, None]:
-    """Yield the rows of a query as SQLite finds them. One that holds a text that is not UTF-8 is left out and noted.
-
-    Whoever does not read to the end closes it.
-    """
-    with translated(db.path):
-        rows = db.get().execute(sql, bindings)
-        while True:
-            try:
-                row = next(rows, None)
-            except UnicodeDecodeError:
-                note(table, UNKNOWN)
-                continue
-            if row is None:
-                return
-            yield row
 
 
 def mark(scope: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import count
 
@@ -12,17 +12,20 @@ from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.checks import Checks, Examined
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
-from tidal_plugins.storage.damage import UNKNOWN
+from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
 from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, row_faults
-from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
+from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.gone import gone_checksum
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
+from tidal_plugins.storage.sqlite.pages import is_damaged, unchecked
 from tidal_plugins.storage.sqlite.saving import SAVED, Saved, piece_of
 from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
-from tidal_plugins.storage.sqlite.word_checks import FORMAT, index_faults, without_words
 
 _FTS = "fts5"
+
+_UNREAD = "unable to get the page"
+"""What SQLite says of a page whose checksum fails."""
 
 MOST_PAGES = 20
 """Faults of pages that are reported: one damaged page leads to many."""
@@ -41,6 +44,11 @@ _VECTORS = """
     SELECT e.scope, e.id, p.start, p."end", v.passage, v.scope, v.vector, v.checksum FROM passages p
     JOIN entries e ON e.key = p.entry LEFT JOIN vectors v ON v.passage = p.key
 """
+_WITH_PAGES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+_WITHOUT_WORDS = """
+    SELECT e.scope, e.id, p.start, p."end" FROM passages p JOIN entries e ON e.key = p.entry
+    WHERE p.words > 0 AND p.key NOT IN (SELECT id FROM keywords_docsize)
+"""
 _ORPHANS = {
     "passages": "SELECT count(*) FROM passages WHERE entry NOT IN (SELECT key FROM entries)",
     "vectors": "SELECT count(*) FROM vectors WHERE passage NOT IN (SELECT key FROM passages)",
@@ -57,8 +65,9 @@ _VOLUMES = """
     SELECT scope, kind, channel, count(*), sum(length(text)) FROM entries
     WHERE scope IN (SELECT key FROM scopes) GROUP BY scope, kind, channel
 """
-_FORMAT = f"DELETE FROM keywords_config; INSERT INTO keywords_config VALUES ('version', {FORMAT})"
-"""The format of the keyword index, without which it can be neither read nor written."""
+_FORMAT = "DELETE FROM keywords_config; INSERT INTO keywords_config VALUES ('version', 4)"
+"""The format of the keyword index that the schema creates, without which it can be neither read nor written."""
+_NO_KEYWORDS = "INSERT INTO keywords (keywords) VALUES ('delete-all')"
 _NUMBERED = {"entries": "key", "passages": "key", "log": "seq"}
 """The tables in which no number is used twice, with the column that holds it."""
 _SEQUENCE = "SELECT coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '{0}'), 0) < max({1}) FROM {0}"
@@ -93,15 +102,16 @@ class CheckStore(SQLiteBase, Checks):
 
     def examine(self) -> Examined:
         unindexed: _Unindexed = {}
-        faults: list[Fault] = []
         with self.snapshot():
-            parts: list[Callable[[], Iterator[Fault]]] = [self._pages, self._scope_rows]
-            parts += [partial(self._rows, table) for table in CHECKED]
-            for part in (*parts, self._counts, self._derived):
-                self._collect(faults, part())
-            self._collect(faults, self._index(unindexed))
-            rows = self.counted()
-            lost = is_lost(self._db.get(), self._db.path)
+            damaged, faults = self._structure()
+            with unchecked(self._db.get()) if damaged else nullcontext():
+                parts: list[Callable[[], Iterator[Fault]]] = [self._scope_rows]
+                parts += [partial(self._rows, table) for table in CHECKED]
+                for part in (*parts, self._counts, self._derived):
+                    self._collect(faults, part())
+                self._collect(faults, self._index(unindexed))
+                rows = self.counted()
+                lost = is_lost(self._db.get(), self._db.path)
         return Examined(rows, faults, unindexed, log_bytes(self._db.path), lost)
 
     def counted(self) -> dict[str, int]:
@@ -109,24 +119,45 @@ class CheckStore(SQLiteBase, Checks):
         return {table: self._count(f"SELECT count(*) FROM {table}") for table in TABLES}
 
     def rebuild(self) -> None:
-        with self.transaction():
-            self._db.run(_FORMAT)
-            self._db.run("REINDEX")
-            faults = list[Fault]()
-            self._collect(faults, self._pages())
-            if any(fault.table == "keywords" for fault in faults):
-                self._db.run("INSERT INTO keywords (keywords) VALUES ('delete-all')")
-            mend_rows(self._db)
-            self._db.run(_REBUILD)
-            forgive(self._db.get())
+        damaged, _ = self._structure()
+        with unchecked(self._db.get()) if damaged else nullcontext():
+            with self.transaction():
+                self._db.run(_FORMAT)
+                if damaged:
+                    self._db.run(_NO_KEYWORDS)
+                self._db.run("REINDEX")
+                _, faults = self._structure()
+                if any(fault.table == "keywords" for fault in faults):
+                    self._db.run(_NO_KEYWORDS)
+                mend_rows(self._db)
+                self._db.run(_REBUILD)
+                forgive(self._db.get())
+            if damaged:
+                with self._db.turn():
+                    self._db.run("VACUUM")  # each page anew, from the rows that can be read
 
-    def _pages(self) -> Iterator[Fault]:
-        """Yield what SQLite itself finds, and what it does not look at. Indexes can be rebuilt."""
-        rows = self._readable("pages", f"PRAGMA integrity_check ({MOST_PAGES})")
-        found = [_page_fault(text) for (text,) in rows if text != "ok"]
-        yield from found
-        if not any(fault.table == "keywords" for fault in found):
-            yield from index_faults(self._db)
+    def _structure(self) -> tuple[bool, list[Fault]]:
+        """Return whether pages fail their checksums, and what SQLite finds wrong, in the content of these, too.
+
+        Indexes can be rebuilt.
+        """
+        damaged, found = self._verified(f"PRAGMA integrity_check ({MOST_PAGES})")
+        if not damaged and found != ["ok"]:  # the keyword index may have ended it
+            damaged = any(self._verified(f"PRAGMA quick_check ({name})")[0] for (name,) in self._db.rows(_WITH_PAGES))
+        if damaged:
+            with unchecked(self._db.get()):
+                _, found = self._verified(f"PRAGMA integrity_check ({MOST_PAGES})")
+        faults = [_page_fault(text) for text in found if text != "ok"]
+        return damaged, [Fault("pages", "", "pages fail their checksums", True), *faults] if damaged else faults
+
+    def _verified(self, sql: str) -> tuple[bool, list[str]]:
+        """Return whether SQLite met pages whose checksums fail while it looked for faults, and what it found."""
+        try:
+            with noticed() as noted:
+                found = [text for (text,) in self._readable("schema", sql)]
+        except StorageError as error:
+            return is_damaged(error.__cause__), [str(error)]
+        return A_PAGE in noted or any(_UNREAD in text for text in found), found
 
     def _collect(self, faults: list[Fault], found: Iterator[Fault]) -> None:
         """Add faults. One that ends the reading of a table is a fault of the table."""
@@ -142,7 +173,7 @@ class CheckStore(SQLiteBase, Checks):
 
     def _rows(self, table: str) -> Iterator[Fault]:
         read = count()
-        rows = readable(self._db, table, f"SELECT scope, {CHECKED[table].columns} FROM {table}")
+        rows = self._db.readable(table, f"SELECT scope, {CHECKED[table].columns} FROM {table}")
         yield from row_faults(table, (row for row, _ in zip(rows, read, strict=False)), known_scopes(self._db))
         for _ in range(self._count(f"SELECT count(*) FROM {table}") - next(read)):
             yield Fault(table, UNKNOWN, "it holds text that is not UTF-8")
@@ -158,30 +189,30 @@ class CheckStore(SQLiteBase, Checks):
             if scope in scopes:
                 unindexed.setdefault(scopes[scope], {}).setdefault(id_, []).extend([(span[0], span[1])] if span else [])
 
-        for scope, *row in readable(self._db, "passages", _PASSAGES):
+        for scope, *row in self._db.readable("passages", _PASSAGES):
             if passage_checksum(scope, *row[:-1]) != row[-1]:
                 owners = [(scope, row[1])] if row[1] is not None else []
                 owners += [owner for owner in self._db.rows(_OWNERS, row[0]) if _owns(owner, row)]
                 for owner in owners:
                     note(*owner)
                 yield Fault("passages", owners[-1][1] if owners else UNKNOWN, BROKEN, True)
-        for scope, id_, start, end, *vector in readable(self._db, "vectors", _VECTORS):
+        for scope, id_, start, end, *vector in self._db.readable("vectors", _VECTORS):
             passage, of, stored, sum_ = vector
             if stored is None or of != scope or vector_checksum(passage, of, stored) != sum_:
                 note(scope, id_, start, end)
                 yield Fault("vectors", id_, "it is missing" if stored is None else BROKEN, True)
-        for scope, id_, start, end in without_words(self._db):
+        for scope, id_, start, end in self._db.all_readable("passages", _WITHOUT_WORDS):
             note(scope, id_, start, end)
-            yield Fault("keywords", id_, "its words are not those of its passage", True)
+            yield Fault("keywords", id_, "its words are not indexed", True)
         for table, sql in _ORPHANS.items():
             if number := self._count(sql):
                 yield Fault(table, "", f"{number} rows belong to nothing", True)
 
     def _derived(self) -> Iterator[Fault]:
-        for scope, erasure, keys, sum_ in readable(self._db, "gone", "SELECT * FROM gone"):
+        for scope, erasure, keys, sum_ in self._db.readable("gone", "SELECT * FROM gone"):
             if gone_checksum(scope, erasure, keys) != sum_:
                 yield Fault("gone", str(erasure), BROKEN, True)
-        for row in readable(self._db, "saved_columns", SAVED):
+        for row in self._db.readable("saved_columns", SAVED):
             if piece_of(self._db, Saved(*row)) is None:
                 yield Fault("saved_columns", str(row[0]), BROKEN, True)
 

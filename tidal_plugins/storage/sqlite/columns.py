@@ -18,7 +18,7 @@ from tidal_plugins.storage.columns.view import Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import Where
 from tidal_plugins.storage.sql.search import StoredColumns
-from tidal_plugins.storage.sqlite.base import all_readable, figures, mark, readable
+from tidal_plugins.storage.sqlite.base import figures, mark
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import SQLITE
 from tidal_plugins.storage.sqlite.gone import gone_after
@@ -95,12 +95,12 @@ class ScopeSource:
 
     def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
         sql = _ENTRIES.format(wanted=self._wanted(gaps, "?3"))
-        return readable(self.db, ENTRIES, sql, self.scope, changes, *self._queries())
+        return self.db.readable(ENTRIES, sql, self.scope, changes, *self._queries())
 
     def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         vectors = "vectors" if self.vectors else _NO_VECTORS
         sql = _PASSAGES.format(vectors=vectors, wanted=self._wanted(gaps, "?4"))
-        for row in readable(self.db, PASSAGES, sql, self.scope, changes, key, *self._queries()):
+        for row in self.db.readable(PASSAGES, sql, self.scope, changes, key, *self._queries()):
             passage, entry, start, end, words, vector, stored, of_vector, id_ = row
             if vector is not None and vector_checksum(passage, self.scope, vector) != of_vector:
                 note(VECTORS, id_)
@@ -149,7 +149,7 @@ class SQLiteColumns(StoredColumns):
         return super().units(passages)
 
     def _query(self, sql: str, *values: Any) -> list[Any]:
-        return all_readable(self._db, ENTRIES, SQLITE.sql(sql), *values)
+        return self._db.all_readable(ENTRIES, SQLITE.sql(sql), *values)
 
     def _stored_units(self, keys: Sequence[int]) -> dict[int, bytes]:
         return stored_units(self._db, self._number, keys)
@@ -167,7 +167,7 @@ class SQLiteColumns(StoredColumns):
 
 def stored_units(db: Connections, scope: int, keys: Sequence[int]) -> dict[int, bytes]:
     """Return the vectors of passages by key, without the damaged ones."""
-    found = db.rows(_UNITS, to_json(list(keys)))
+    found = db.all_readable(VECTORS, _UNITS, to_json(list(keys)))
     return {key: vector for key, vector, sum_ in found if sum_ == vector_checksum(key, scope, vector)}
 
 

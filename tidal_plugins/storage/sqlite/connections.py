@@ -48,10 +48,17 @@ class Connections(Statements):
     """Whether faults of a file show when this is made."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float, key: Key | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        synchronous: str,
+        busy_timeout: float,
+        key: Key | None = None,
+        checked: bool = True,
     ) -> None:
         self.path = checked_path(path)
         self.key = key
+        self._checks_pages = checked
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._inherited: list[apsw.Connection] = []
@@ -272,7 +279,14 @@ class Connections(Statements):
         new = self._first is None
         try:
             with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
-                connection = open_file(self.path, self._synchronous, self._busy_timeout, self.key, create_file=new)
+                connection = open_file(
+                    self.path,
+                    self._synchronous,
+                    self._busy_timeout,
+                    self.key,
+                    create_file=new,
+                    checked=self._checks_pages,
+                )
         except StorageError:
             if self._first is not None:
                 self._first.check_file(self.path)  # it was deleted

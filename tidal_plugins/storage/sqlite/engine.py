@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
@@ -14,9 +17,12 @@ from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
+from tidal_plugins.storage.sqlite.pages import is_damaged
 from tidal_plugins.storage.sqlite.parts import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 from tidal_plugins.storage.sqlite.scopes import Scopes
 from tidal_plugins.storage.sqlite.search import SQLiteSearch
+
+logger = logging.getLogger(__name__)
 
 EXACT_VECTORS = 25_000
 """Vectors of a scope that are held as they are, 38 MB of 384 dimensions. To compare 25,000 took 1.5 ms, and 100,000
@@ -64,10 +70,29 @@ class SQLiteStorage(
         if key is not None:
             check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL", "none": "OFF"}[durability]
-        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
-        self.path, self.key = self._db.path, key
+        connections = partial(self._connections, path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self._scopes, self._figures = Scopes(), {}
+        try:
+            self._db = connections()
+        except Corrupt as error:
+            if not is_damaged(error.__cause__):
+                raise
+            self._db = connections(checked=False)
+            self._renew_checksums(error)
+            self._db = connections()
+        self.path, self.key = self._db.path, key
         self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
+
+    def _renew_checksums(self, error: Corrupt) -> None:
+        """Give each page its checksum anew, and close the file. Raises ``error`` if more than checksums is wrong."""
+        try:
+            if self.examine().faults:
+                raise error
+            with self._db.turn():
+                self._db.run("VACUUM")
+        finally:
+            self._db.close()
+        logger.warning("%s was written by another program: the checksums of its pages were made anew", self._db.path)
 
     def measures(self) -> Measures:
         def size(path: str) -> int:

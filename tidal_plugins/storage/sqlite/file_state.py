@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tidal_plugins.errors import NotADatabase, ReadOnly, StorageError
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.opening import PLACES, checked_schema
+from tidal_plugins.storage.sqlite.pages import CIPHERS, OS, is_damaged, uncheck, vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 if TYPE_CHECKING:
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
 _SHARED = "mode=ro"
 _AT_REST = "mode=ro&immutable=1"
 _IN_USE = "mode=ro&readonly_shm=1"
-_LEFT_BEHIND = f"mode=ro&vfs=%s{'win32' if os.name == 'nt' else 'unix'}-none"
-_CIPHERS = "multipleciphers-"
-"""Stands before the name of a way to the disk that encrypts."""
+_LEFT_BEHIND = f"mode=ro&vfs=%s{OS}-none"  # without checksums of pages, which are a VFS of their own
 
 _Figures = tuple[int, int]
 
@@ -97,7 +96,7 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
 
     with _for_reading(path), translated(path):
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"{Path(path).as_uri()}?{_named(way, key)}", flags=flags)
+        connection = apsw.Connection(f"{Path(path).as_uri()}?{_named(way, key)}", flags=flags, vfs=vfs(key))
         try:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.set_busy_timeout(int(timeout * 1000))
@@ -106,7 +105,7 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
             if way == _LEFT_BEHIND:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # SQLite keeps the log's index in memory then
             connection.execute("PRAGMA trusted_schema = OFF")
-            if not checked_schema(connection, path, key):
+            if not _complete(connection, path, key):
                 raise NotADatabase(f"{path} is empty: no memory was ever opened there")
             connection.enable_load_extension(True)
             connection.load_extension(sqlite_vec.loadable_path())
@@ -118,8 +117,23 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
     return connection
 
 
+def _complete(connection: apsw.Connection, path: str, key: Key | None) -> bool:
+    """Return whether the schema is there, also if its pages are damaged. All are read unchecked then."""
+    import apsw
+
+    try:
+        return checked_schema(connection, path, key)
+    except apsw.IOError as error:
+        if not is_damaged(error):
+            raise
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+    uncheck(connection)
+    return checked_schema(connection, path, key)
+
+
 def _named(way: str, key: Key | None) -> str:
-    return way % ("" if key is None else _CIPHERS) if way == _LEFT_BEHIND else way
+    return way % ("" if key is None else CIPHERS) if way == _LEFT_BEHIND else way
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from zlib import crc32
 
+from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.sql.entries import KEPT, MOST_GONE
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.saving import drop_pieces
@@ -29,9 +30,11 @@ def note_gone(db: Connections, scope: int, entries: Sequence[int]) -> None:
 
 def gone_after(db: Connections, scope: int, erasures: int) -> Collection[int] | None:
     """Return the keys of the entries that went or were replaced since, or ``None`` if not all of them were noted."""
-    noted = db.rows(_SINCE, scope, erasures)
-    intact = all(gone_checksum(scope, *row[:-1]) == row[-1] for row in noted)
-    if not intact or len(noted) != db.one(_NUMBER, scope, erasures):
+    try:
+        noted, number = db.rows(_SINCE, scope, erasures), db.one(_NUMBER, scope, erasures)
+    except Corrupt:
+        return None
+    if len(noted) != number or any(gone_checksum(scope, *row[:-1]) != row[-1] for row in noted):
         return None
     return {key for _, keys, _ in noted for key in from_json(keys)}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
 from tidal_plugins.shown import shown
+from tidal_plugins.storage.sqlite import pages
 from tidal_plugins.storage.sqlite.encryption import Key, unlock, wrong_key
 from tidal_plugins.storage.sqlite.log_mark import settle
 from tidal_plugins.storage.sqlite.schema import create, has_schema
@@ -48,11 +49,11 @@ PLACES = "CREATE VIRTUAL TABLE temp.keyword_places USING fts5vocab (main, keywor
 
 
 def open_file(
-    path: str, synchronous: str, busy_timeout: float, key: Key | None, *, create_file: bool
+    path: str, synchronous: str, busy_timeout: float, key: Key | None, *, create_file: bool, checked: bool = True
 ) -> apsw.Connection:
     """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too.
 
-    With ``create_file`` a file that is not there is made.
+    With ``create_file`` a file that is not there is made. Unless it is ``checked``, damaged pages are read, too.
     """
     import apsw
     import sqlite_vec
@@ -60,14 +61,20 @@ def open_file(
     if os.path.isfile(path) and 0 < os.path.getsize(path) < SMALLEST_FILE:  # noqa: PTH113, PTH202
         raise NotADatabase(f"{path} is not an SQLite database; give the memory a file of its own")
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create_file else 0)
-    connection = apsw.Connection(path, flags=flags)
+    connection = apsw.Connection(path, flags=flags, vfs=pages.vfs(key))
     try:
         if connection.readonly("main"):
             raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
         connection.set_busy_timeout(int(busy_timeout * 1000))
         if key is not None:
             unlock(connection, key)
+        if not checked:
+            pages.uncheck(connection)
         complete = checked_schema(connection, path, key)
+        if complete:
+            pages.check_writable(connection, path)
+        else:
+            pages.reserve(connection)
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         connection.enable_load_extension(False)

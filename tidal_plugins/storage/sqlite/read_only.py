@@ -124,6 +124,7 @@ class _Openings(Connections):
         if opening is None or opening.seen is None:
             raise Closed(f"{self.path} is opened for each reading: read it inside while_open() or a snapshot")
         connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
+        self.unchecked = connection.pragma("checksum_verification") == "0"
         self._prepare(connection)
         self._by_thread[threading.get_ident()] = connection
         return connection

@@ -9,6 +9,7 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key, in_hex, unlo
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import settle, take_back
 from tidal_plugins.storage.sqlite.opening import checked_path, checked_schema
+from tidal_plugins.storage.sqlite.pages import reserve, vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 TIMEOUT = 1.0
@@ -46,7 +47,7 @@ def rekey(path: str | os.PathLike[str], *, key: Key | None = None, new_key: Key 
 def _rekey(path: str, key: Key | None, secret: str) -> None:
     import apsw
 
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs(rekey))
     try:
         connection.set_busy_timeout(int(TIMEOUT * 1000))
         if key is not None:
@@ -58,6 +59,22 @@ def _rekey(path: str, key: Key | None, secret: str) -> None:
         connection.pragma("locking_mode", "exclusive")
         connection.pragma("journal_mode", "delete")  # a file in WAL mode cannot be encrypted anew
         connection.pragma("hexrekey" if secret else "rekey", secret)
+        if secret:
+            connection.pragma("journal_mode", "wal")
+    finally:
+        connection.close()
+    if not secret:
+        _add_checksums(path)
+
+
+def _add_checksums(path: str) -> None:
+    """Let the pages of a file that is no longer encrypted have checksums."""
+    import apsw
+
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs(None))
+    try:
+        reserve(connection)
+        connection.execute("VACUUM")
         connection.pragma("journal_mode", "wal")
     finally:
         connection.close()

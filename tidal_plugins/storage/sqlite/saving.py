@@ -69,7 +69,7 @@ class Saved(NamedTuple):
 
 def saved_pieces(db: Connections, scope: int) -> Iterator[tuple[Saved, Piece]]:
     """Yield the saved pieces of a scope by their keys, without the damaged ones."""
-    for row in db.rows(_OF_SCOPE, scope):
+    for row in db.all_readable("saved_columns", _OF_SCOPE, scope):
         saved = Saved(*row)
         found = piece_of(db, saved)
         piece = None if found is None else unpacked(found)

@@ -83,7 +83,7 @@ class ScopeRow(NamedTuple):
 
 def find_row(db: Connections, path: str) -> ScopeRow | None:
     """Return the row of a scope, also if a value in it is damaged, or ``None`` if there is none."""
-    for stored, same_path, same_checksum, sum_ in db.rows(_BY_PATH, path, path_checksum(path)):
+    for stored, same_path, same_checksum, sum_ in db.all_readable(SCOPES, _BY_PATH, path, path_checksum(path)):
         key = _true_key(db, stored, path, sum_, bool(same_checksum))
         return ScopeRow(stored, path, key, bool(same_path and same_checksum and sum_ == key_checksum(stored, path)))
     return None
@@ -152,8 +152,9 @@ def _true_key(db: Connections, stored: int, path: str, sum_: int, same_path: boo
     """
     if key_checksum(stored, path) == sum_:
         return stored
-    stray = {int(number) for table in _NUMBERED for (number,) in db.rows(_STRAY.format(table))}
+    stray = {int(number) for table in _NUMBERED for (number,) in db.all_readable(SCOPES, _STRAY.format(table))}
     for number in stray:
         if key_checksum(number, path) == sum_:
             return number
-    return stored if same_path and (not stray or db.one(_IS_BORNE, stored)) else None
+    [(borne,)] = db.all_readable(SCOPES, _IS_BORNE, stored)
+    return stored if same_path and (borne or not stray) else None

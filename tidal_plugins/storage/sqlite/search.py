@@ -12,9 +12,9 @@ from tidal_plugins.storage.base import Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.view import Columns
-from tidal_plugins.storage.damage import VECTORS, note
+from tidal_plugins.storage.damage import A_PAGE, VECTORS, note
 from tidal_plugins.storage.sql.search import SearchStore
-from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
+from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns, expression
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.renewal import renew
@@ -41,7 +41,7 @@ class SQLiteSearch(SQLiteBase, SearchStore):
             arrays, newer = self._held.anew(source), False
         if not self._db.writing and (unsaved := self._held.unsaved(key)):
             self._saving.run(lambda: save(self._db, key, *unsaved))
-        for row in arrays.damaged:
+        for row in (*arrays.damaged, *([A_PAGE] if self._db.unchecked else [])):
             note(*row)
         last = self._db.one(LAST_ENTRY) if newer else None
         return SQLiteColumns(arrays, self._db, key, self._deadline, last, broken)
@@ -83,7 +83,7 @@ def check_size(db: Connections, units: Iterable[NDArray[np.float32] | None]) -> 
 def _dimensions(db: Connections) -> int:
     """Return the size of the store's vectors, as the first intact one has it, or 0 if there is none."""
     for limit in (1, -1):
-        with closing(readable(db, VECTORS, "SELECT * FROM vectors LIMIT ?", limit)) as rows:
+        with closing(db.readable(VECTORS, "SELECT * FROM vectors LIMIT ?", limit)) as rows:
             for passage, scope, vector, stored in rows:
                 if stored == vector_checksum(passage, scope, vector):
                     return len(vector) // 4

@@ -6,13 +6,16 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Closed, QueryTimeout
 from tidal_plugins.storage.blocks import Block
+from tidal_plugins.storage.damage import PAGES, UNKNOWN, note
+from tidal_plugins.storage.sqlite.pages import is_damaged, unchecked
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.sqlite.write_queue import LockWait
 
@@ -40,6 +43,8 @@ class Statements(ABC):
     """Runs statements on the connection of the thread that calls."""
 
     path: str
+    unchecked = False
+    """Whether pages are read whose checksums fail."""
     _closed: bool
     _busy_timeout: float
     slow: int
@@ -90,6 +95,45 @@ class Statements(ABC):
         around = self._limit
         limit = Limit(min(time.monotonic() + seconds, inf if around is None else around.end), around)
         return limit.made_by(lambda _: self._limit_queries(limit, seconds))
+
+    def all_readable(self, table: str, sql: str, *bindings: Any) -> list[Any]:
+        """Return the rows of a query, as :meth:`readable` yields them."""
+        import apsw
+
+        with translated(self.path):
+            try:
+                return self.get().execute(sql, bindings).fetchall()
+            except (UnicodeDecodeError, apsw.IOError):
+                return list(self.readable(table, sql, *bindings))
+
+    def readable(self, table: str, sql: str, *bindings: Any) -> Generator[Any, None, None]:
+        """Yield the rows of a query as SQLite finds them. One that holds a text that is not UTF-8 is left out
+        and noted.
+
+        A damaged page is noted, and read all the same: use it for rows that have checksums of their own. A transaction,
+        which would write by what it finds, raises ``Corrupt``. Whoever does not read to the end closes it.
+        """
+        import apsw
+
+        with translated(self.path):
+            connection, read = self.get(), 0
+            try:
+                for row in _decodable(connection.execute(sql, bindings), table):
+                    yield row
+                    read += 1
+                return
+            except apsw.IOError as error:
+                if self.writing or not is_damaged(error):
+                    raise
+            note(PAGES, UNKNOWN)
+            with unchecked(connection):
+                rest = list(islice(_decodable(connection.execute(sql, bindings), table), read, None))
+            yield from rest
+
+    @property
+    @abstractmethod
+    def writing(self) -> bool:
+        """Return whether this thread is inside a transaction."""
 
     @property
     def bounded(self) -> bool:
@@ -143,3 +187,15 @@ class Statements(ABC):
             yield
         finally:
             wait.seconds = self._busy_timeout
+
+
+def _decodable(rows: Iterator[Any], table: str) -> Iterator[Any]:
+    while True:
+        try:
+            row = next(rows, None)
+        except UnicodeDecodeError:
+            note(table, UNKNOWN)
+            continue
+        if row is None:
+            return
+        yield row

@@ -17,6 +17,7 @@ from tidal_plugins.errors import (
     ReadOnly,
     StorageError,
 )
+from tidal_plugins.storage.sqlite.pages import is_damaged
 
 if TYPE_CHECKING:
     import apsw
@@ -74,6 +75,11 @@ def _of_sqlite(path: str, error: apsw.Error) -> Exception:
         case apsw.CorruptError() | apsw.SQLError() | apsw.ConstraintError() if _is_of_keywords(str(error)):
             return Corrupt(
                 f"the keyword index of {path} is damaged ({error}); memory.check(repair=True) writes it anew"
+            )
+        case apsw.IOError() if is_damaged(error):
+            return Corrupt(
+                f"{path} is damaged: a page of it fails its checksum. memory.check(repair=True) keeps what is intact; "
+                "what is not comes back from a backup"
             )
         case apsw.CorruptError():
             return Corrupt(f"{path} is damaged ({error}); restore it from a backup")

@@ -1,0 +1,202 @@
+"""Damaged pages: what is on them is found as far as it is intact, and never is a wrong answer given without a word."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from shutil import copyfile
+
+import apsw
+import pytest
+
+from tests.inside import raw
+from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
+from tidal_plugins.storage.sqlite import SQLiteStorage, pages
+from tidal_plugins.testing import ALL, HERE, ids, record
+
+PAGE = 4096
+THINGS = [f"thing {number}" for number in range(60)]
+
+
+def opened(path: Path, *, read_only: bool = False) -> TidalMemory:
+    settings = Settings(graph={"background": False})
+    return TidalMemory(path, embedder=HashingEmbedder(), settings=settings, read_only=read_only)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "agent.db"
+    with opened(path) as memory:
+        memory.remember([Note(f"The {thing} stands in the shed.", source=thing) for thing in THINGS])
+    return path
+
+
+@pytest.fixture
+def path(whole: Path, tmp_path: Path) -> Path:
+    return Path(copyfile(whole, tmp_path / "agent.db"))
+
+
+def has_sum(page: bytes) -> bool:
+    """Return whether a page ends with the checksum of the rest, as SQLite documents it."""
+    first = second = 0
+    for one, other in struct.iter_unpack("<II", page[:-8]):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return struct.pack("<II", first, second) == page[-8:]
+
+
+def all_have_sums(path: Path) -> bool:
+    data = path.read_bytes()
+    return data[20] == pages.RESERVED and all(has_sum(data[at : at + PAGE]) for at in range(0, len(data), PAGE))
+
+
+def page_of(path: Path, name: str) -> int:
+    """Return the first leaf page of a table or an index: its place in the file, from 0."""
+    with closing(raw(path)) as connection:
+        number = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).get
+    data = path.read_bytes()
+    while data[(number - 1) * PAGE] in (2, 5):  # an interior page, whose cells begin with the page below
+        [cell] = struct.unpack_from(">H", data, (number - 1) * PAGE + 12)
+        [number] = struct.unpack_from(">I", data, (number - 1) * PAGE + cell)
+    return int(number) - 1
+
+
+def flip(path: Path, page: int, at: int = PAGE - 100) -> None:
+    """Let the disk change a bit of a page."""
+    data = bytearray(path.read_bytes())
+    data[page * PAGE + at] ^= 1
+    path.write_bytes(data)
+
+
+def test_every_page_of_a_file_of_its_copies_and_of_a_rewritten_one_has_a_checksum(path: Path, tmp_path: Path) -> None:
+    with opened(path) as memory:
+        memory.forget(memory.recall("thing 7").ids[0])  # rewrites the file
+        memory.record("The ladder is in the barn.", "Noted.")
+        memory.backup(tmp_path / "copy.db")
+    assert all_have_sums(path)
+    assert all_have_sums(tmp_path / "copy.db")
+
+
+def test_the_default_of_the_process_stays_what_it_was(path: Path) -> None:
+    assert apsw.vfs_names()[0] != pages.CHECKED
+    with closing(apsw.Connection(":memory:")) as connection:
+        assert connection.open_vfs != pages.CHECKED
+
+
+@pytest.mark.parametrize("name", ["entries", "sqlite_autoindex_entries_1", "passages", "vectors", "entries_by_time"])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_what_is_intact_is_found_and_the_damage_told(path: Path, name: str, read_only: bool) -> None:
+    with opened(path) as memory:
+        every = {thing: memory.recall(thing).ids[0] for thing in THINGS}
+    flip(path, page_of(path, name), PAGE - 1)  # of the checksum, so that all that it holds is intact
+    with opened(path, read_only=read_only) as memory:
+        recall = memory.recall("thing 41")
+        assert recall.hits[0].text == "The thing 41 stands in the shed."
+        assert "damaged pages" in recall.degraded or name not in ("entries", "passages", "vectors")
+        assert {memory.get(id_).text for id_ in every.values()} == {
+            f"The {thing} stands in the shed." for thing in THINGS
+        }
+        assert not memory.check().ok
+
+
+def test_an_index_that_lost_a_bit_makes_no_entry_unknown(path: Path) -> None:
+    with opened(path) as memory:
+        every = [memory.recall(thing).ids[0] for thing in THINGS]
+    page, data = page_of(path, "sqlite_autoindex_entries_1"), path.read_bytes()
+    lost = next(id_ for id_ in every if id_.encode() in data[page * PAGE : (page + 1) * PAGE])
+    flip(path, page, data.index(lost.encode(), page * PAGE) - page * PAGE)
+    with opened(path) as memory:
+        with pytest.raises(Corrupt):
+            memory.get(lost)
+        with pytest.raises(NotFound):
+            memory.get("nonesuch") if memory.check(repair=True).ok else None
+        assert memory.get(lost).id == lost
+        assert memory.recall("thing 41").degraded == ()
+    assert all_have_sums(path)
+
+
+def test_a_write_into_a_damaged_page_is_refused_with_the_repair(path: Path) -> None:
+    flip(path, page_of(path, "corpus"))
+    with opened(path) as memory:
+        with pytest.raises(Corrupt, match=r"memory\.check\(repair=True\)"):
+            memory.remember("The ladder is in the barn.")
+        assert memory.check(repair=True).ok
+        memory.remember("The ladder is in the barn.")
+
+
+@pytest.mark.parametrize("name", ["keywords_data", "keywords_idx", "keywords_docsize", "keywords_config"])
+def test_a_damaged_keyword_index_is_left_out_and_written_anew(path: Path, name: str) -> None:
+    with opened(path) as memory:
+        right = [(hit.id, hit.score) for hit in memory.recall("thing 41")]
+    flip(path, page_of(path, name), PAGE - 10)
+    with opened(path) as memory:
+        assert memory.recall("thing 41").hits
+        assert not memory.check().ok
+        assert memory.check(repair=True).ok
+        assert [(hit.id, hit.score) for hit in memory.recall("thing 41")] == right
+
+
+@pytest.mark.parametrize("damage", ["zeros", "end"])
+def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
+    data, page = bytearray(path.read_bytes()), page_of(path, "entries")
+    if damage == "zeros":
+        data[page * PAGE : (page + 1) * PAGE] = bytes(PAGE)
+    else:
+        del data[len(data) - len(data) // PAGE // 2 * PAGE :]
+    path.write_bytes(data)
+    with suppress(Corrupt), opened(path) as memory:
+        assert not memory.check().ok
+        assert not memory.check(repair=True).ok
+        assert "damaged pages" in memory.recall("thing 41").degraded
+
+
+def test_a_backup_of_a_damaged_file_is_no_silent_copy(path: Path, tmp_path: Path) -> None:
+    flip(path, page_of(path, "entries"))
+    with opened(path) as memory, pytest.raises(Corrupt):
+        memory.backup(tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+
+
+@pytest.fixture
+def without_extensions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let apsw be one that was built without its extensions."""
+    monkeypatch.setattr(pages, "_plain", lambda: pages.OS)
+    return
+
+
+def test_an_apsw_without_extensions_makes_files_without_checksums(
+    tmp_path: Path, without_extensions: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "plain.db"
+    with closing(SQLiteStorage(path)) as store:
+        store.put(HERE, [record("a", vector=[1.0])])
+    assert path.read_bytes()[20] == 0
+    monkeypatch.undo()
+    with closing(SQLiteStorage(path)) as store:
+        assert ids(store.find(HERE, ALL)) == ["a"]
+        store.put(HERE, [record("b", vector=[1.0])])
+        assert store.examine().faults == []
+
+
+def test_an_apsw_without_extensions_reads_but_does_not_write_checksums(path: Path, without_extensions: None) -> None:
+    with pytest.raises(StorageError, match="wheel of apsw"):
+        opened(path)
+    with opened(path, read_only=True) as memory:
+        assert memory.recall("thing 41").hits[0].text == "The thing 41 stands in the shed."
+
+
+def test_other_programs_that_rewrite_the_whole_file_do_no_harm(path: Path) -> None:
+    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM')"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    assert not all_have_sums(path)
+    with opened(path, read_only=True) as memory:
+        assert "damaged pages" in memory.recall("thing 41").degraded
+    with opened(path) as memory:
+        assert memory.check().ok
+        assert memory.recall("thing 41").degraded == ()
+        memory.remember("The ladder is in the barn.")
+    assert all_have_sums(path)

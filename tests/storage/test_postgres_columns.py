@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.storage.test_saved_columns import change, fill, fill_slowly, found, held
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
+from tidal_plugins.errors import Busy
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.columns import background, buffer, packing
 from tidal_plugins.storage.postgres import PostgresStorage, saving
@@ -16,7 +18,7 @@ from tidal_plugins.storage.postgres.columns import ScopeSource
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 from tidal_plugins.testing.columns import ColumnsContract
-from tidal_plugins.testing.renewal import RenewalContract
+from tidal_plugins.testing.renewal import NEW, RenewalContract, complete, order
 from tidal_plugins.testing.search import SearchContract
 from tools.databases import Databases
 
@@ -222,3 +224,27 @@ def test_a_store_for_reading_only_saves_nothing(url: str) -> None:
     with closing(PostgresStorage(url, exact_vectors_up_to=2, read_only=True)) as reader:
         assert len(reader.nearest(HERE, ONES, 99, ALL)) == 12
     assert not pieces(url)
+
+
+def test_columns_of_vectors_that_are_replaced_meanwhile_are_not_saved(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, is_current = [str(n) for n in range(10)], saving._is_current
+    with closing(by_codes(url)) as store, closing(PostgresStorage(url, busy_timeout=0.1)) as other:
+        store.put(HERE, [record(name, vector=[n + 1.0, 1.0]) for n, name in enumerate(names)])
+
+        def then_replaced(*args: Any) -> bool:
+            monkeypatch.setattr(saving, "_is_current", is_current)
+            current = is_current(*args)
+            try:
+                complete(other)
+            except Busy:  # it waits for the saving to end
+                waited.append(current)
+            return current
+
+        waited = list[bool]()
+        monkeypatch.setattr(saving, "_is_current", then_replaced)
+        store._catch_up(HERE)
+        if waited:
+            complete(other)
+        assert ids(store.nearest(HERE, NEW, 10, ALL)) == order(names, NEW)

@@ -14,6 +14,7 @@ from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.postgres.base import figures
 from tidal_plugins.storage.postgres.connections import Connections
 from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.postgres.renewal import locked_state
 
 if TYPE_CHECKING:
     from tidal_plugins.storage.columns.arrays import Arrays
@@ -122,5 +123,8 @@ def _pieces(db: Connections, scope: Scope) -> Iterator[tuple[Saved, Piece | None
 
 
 def _is_current(db: Connections, scope: Scope, mark: Mark) -> bool:
+    """Return whether columns are those of the entries and vectors in use, which stay so until the transaction ends."""
+    db.lock(scope)
+    locked_state(db)
     found = figures(db, scope)
     return mark.erasures == found.generation * GENERATIONS + found.erasures

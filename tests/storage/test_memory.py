@@ -198,6 +198,18 @@ def test_a_process_that_ends_without_closing_leaves_nothing(folder: Path) -> Non
 
 
 @pytest.mark.slow
+def test_a_process_that_ends_while_turns_are_indexed_says_nothing_of_it(folder: Path) -> None:
+    program = (
+        "from tidal_plugins import HashingEmbedder, TidalMemory\n"
+        "memory = TidalMemory('memory://', embedder=HashingEmbedder())\n"
+        "for number in range(30): memory.record(f'I like tea number {number}.', 'Noted.')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_shares_the_store_and_does_not_remove_it(folder: Path) -> None:
     assert process("fork").communicate(timeout=PATIENCE)[0] == "True\nopen\n"

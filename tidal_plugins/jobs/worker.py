@@ -49,6 +49,8 @@ class Worker:
         self._throttle = jobs.throttle
         self._reset()
         _all.add(self)
+        atexit.unregister(_stop_all)
+        atexit.register(_stop_all)  # the last registered runs first: before the store lets go of a temporary file
 
     @contextmanager
     def recording(self, scope: Scope) -> Iterator[None]:
@@ -173,5 +175,3 @@ def _stop_all() -> None:
     for worker in list(_all):
         worker.stop()
 
-
-atexit.register(_stop_all)

@@ -34,7 +34,7 @@ from tidal_plugins.services import KINDS, Handlers, Services
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.open import open_storage, path_of
+from tidal_plugins.storage.open import open_replica, open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.supersession.finder import SupersessionFinder
@@ -121,8 +121,6 @@ def _handlers(writer: Writer, plugs: Plugs) -> Handlers:
 
 def _with_replica(services: Services) -> Services:
     """Return services whose recalls may be answered by a read replica. All else asks the primary server."""
-    from tidal_plugins.storage.postgres.replica import replica_reads
-
-    reads = replica_reads(services.storage, services.settings.storage)
+    reads = open_replica(services.storage, services.settings.storage)
     storage, boosts = cast(Storage, reads), Boosts(cast(Storage, reads), services.settings.signals)
     return replace(services, reader=replace(services.recaller, storage=storage, boosts=boosts), replica=reads)

@@ -174,4 +174,3 @@ def _stop_all() -> None:
     """Stop before the interpreter takes apart what a thread may be using."""
     for worker in list(_all):
         worker.stop()
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
@@ -14,6 +14,10 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import MEMORY, ReadOnlySQLite, SQLiteStorage, TemporarySQLite
 from tidal_plugins.storage.sqlite.encryption import Key
+
+if TYPE_CHECKING:
+    from tidal_plugins.storage.postgres import PostgresStorage
+    from tidal_plugins.storage.postgres.replica import ReplicaReads
 
 _SCHEME = lazy_re(r"([a-z][a-z0-9+.-]*)://")
 _NEARLY = lazy_re(r"\s*postgres(ql)?:/", re.IGNORECASE)
@@ -57,6 +61,24 @@ def open_storage(
     return _open_file(path, settings, key, read_only)
 
 
+def open_replica(primary: Storage, settings: StorageSettings) -> ReplicaReads:
+    """Return the reads of a store that has a replica at ``settings.read_url``.
+
+    Raises ``InvalidInput`` if the store is not on PostgreSQL, or if the URL is not one of PostgreSQL's.
+    """
+    from tidal_plugins.storage.postgres import PostgresStorage
+    from tidal_plugins.storage.postgres.replica import ReplicaReads
+
+    assert settings.read_url is not None
+    url = settings.read_url.get_secret_value()
+    if not isinstance(primary, PostgresStorage):
+        raise InvalidInput("storage.read_url names a read replica: give it with a postgresql:// URL")
+    scheme = _SCHEME.match(url)
+    if scheme is None or scheme[1] not in POSTGRES:
+        raise InvalidInput("storage.read_url is the URL of a read replica, such as postgresql://user@host/database")
+    return ReplicaReads(primary, lambda: _open_postgres(url, settings, read_only=True))
+
+
 def check_writable(storage: Storage) -> None:
     """Raise ``ReadOnly`` for a store that was opened for reading only."""
     if getattr(storage, "read_only", False) or isinstance(storage, ReadOnlySQLite):
@@ -85,16 +107,20 @@ def _open_url(url: str, scheme: str, settings: StorageSettings, read_only: bool)
             f"a temporary store has no name, got {shown(url)}; open {MEMORY!r} once and share the object"
         )
     if scheme in POSTGRES:
-        from tidal_plugins.storage.postgres import PostgresStorage
-
-        return PostgresStorage(
-            url,
-            durability=settings.durability,
-            busy_timeout=settings.busy_timeout,
-            read_only=read_only,
-            **_limits(settings),
-        )
+        return _open_postgres(url, settings, read_only=read_only)
     raise InvalidInput(f"no engine opens {scheme}://; pass a file path, {MEMORY!r}, a postgresql:// URL, or storage=")
+
+
+def _open_postgres(url: str, settings: StorageSettings, *, read_only: bool) -> PostgresStorage:
+    from tidal_plugins.storage.postgres import PostgresStorage
+
+    return PostgresStorage(
+        url,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        read_only=read_only,
+        **_limits(settings),
+    )
 
 
 def _limits(settings: StorageSettings) -> dict[str, Any]:

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from tidal_plugins.storage.columns.view import Columns
 
 
-MAX_TERMS = 64
-"""Words that one keyword search looks for, the first of those given; a query has rarely ten."""
-
-
 class Outdated(NamedTuple):
     """A passage whose vector awaits its replacement: ``text[start:end]`` of the entry ``id``. ``key`` names the
     passage in the store, and no other one ever."""
@@ -62,7 +58,7 @@ class Search(Protocol):
     @abstractmethod
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first.
-        The first ``MAX_TERMS`` of them count."""
+        The first 64 of them count."""
 
     @abstractmethod
     def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.storage.bm25 import frequency, rarity
-from tidal_plugins.storage.search import MAX_TERMS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     key of a passage, and how often it has the word."""
 
 NAME = "postings"
+
+MAX_TERMS = 64
+"""Words that one keyword search looks for, the first of those given; a query has rarely ten."""
 
 MOST_POSTINGS = 8_000_000
 """Postings of a scope that are kept, 6 bytes each. A million turns have about ten million of them, and the words of

@@ -17,11 +17,8 @@ from tidal_plugins.storage.salt import SALT, salt
 from tidal_plugins.storage.shorthands import read_meta
 
 if TYPE_CHECKING:
-    from tidal_plugins.settings import StorageSettings
     from tidal_plugins.storage.base import Storage
     from tidal_plugins.storage.postgres.connections import Connections
-
-SCHEMES = ("postgresql://", "postgres://")
 
 RETRY_SECONDS = 10.0
 """Seconds for which a replica that cannot be read is left alone."""
@@ -148,28 +145,6 @@ class Positions:
                 self._asked_after = write
             written = self._written
         return _position(self._theirs, _REPLAYED) >= written
-
-
-def replica_reads(primary: Storage, settings: StorageSettings) -> ReplicaReads:
-    """Return the reads of a store that has a replica at ``settings.read_url``.
-
-    Raises ``InvalidInput`` if the store is not on PostgreSQL, or if the URL is not one of PostgreSQL's.
-    """
-    from tidal_plugins.storage.open import open_storage
-
-    assert settings.read_url is not None
-    url = settings.read_url.get_secret_value()
-    if not isinstance(primary, PostgresStorage):
-        raise InvalidInput("storage.read_url names a read replica: give it with a postgresql:// URL")
-    if not url.startswith(SCHEMES):
-        raise InvalidInput("storage.read_url is the URL of a read replica, such as postgresql://user@host/database")
-
-    def open_replica() -> PostgresStorage:
-        opened = open_storage(url, None, settings, read_only=True)
-        assert isinstance(opened, PostgresStorage)
-        return opened
-
-    return ReplicaReads(primary, open_replica)
 
 
 def _entered(stack: ExitStack, engine: Storage) -> Storage:

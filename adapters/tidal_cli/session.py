@@ -96,7 +96,10 @@ class Run:
         from rich.progress import Progress
 
         screen = Console(stderr=True)
-        with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bars:
+        if not screen.is_terminal:  # where some versions of rich would end a bar that is disabled with an empty line
+            yield lambda *_: None
+            return
+        with Progress(console=screen, transient=True) as bars:
             task = bars.add_task(what, total=None)
 
             def bar(done: int, total: int | None = None, text: str = what) -> None:

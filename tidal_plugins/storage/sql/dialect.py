@@ -5,7 +5,6 @@ Statements are written once, in the text of :class:`Dialect`, and each engine ru
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +13,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.storage.base import WhereLinks
 from tidal_plugins.storage.rows import Row
 
@@ -26,7 +26,7 @@ TEXT, NUMBER, REAL, BYTES, ARRAY = "text", "bigint", "float8", "bytea", "array"
 Part = tuple[str, tuple[Any, ...]]
 """A condition in the text of a dialect, with its values."""
 
-_TOKEN = re.compile(r"IN \?texts|IN \?numbers|\?|@(?=\w)|\^|\$\w+|FOR UPDATE SKIP LOCKED|INDEXED BY log_by_key")
+_TOKEN = lazy_re(r"IN \?texts|IN \?numbers|\?|@(?=\w)|\^|\$\w+|FOR UPDATE SKIP LOCKED|INDEXED BY log_by_key")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,8 @@ from tidal_plugins import (
     restore,
 )
 from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.testing import StoreContract
+from tidal_plugins.testing.renewal import RenewalContract
+from tidal_plugins.testing.transactions import TransactionContract
 
 RAW = bytes(range(32))
 SAID = "The harbour master keeps the oars in the blue shed."
@@ -349,7 +350,9 @@ for name in ("memory.db", "memory.db-wal"):
 """
 
 
-class TestEncryptedSQLite(StoreContract):
+class TestEncryptedSQLite(TransactionContract, RenewalContract):
+    """A sample of the contract: what depends on how the file is opened and rewritten."""
+
     @pytest.fixture
     def open_store(self, tmp_path):
         return lambda: SQLiteStorage(tmp_path / "memory.db", key=key)

@@ -20,7 +20,7 @@ CONTROLS = range(1, 3)
 """Characters that PostgreSQL gets as one or two."""
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TidalMemory]:
     path = request.getfixturevalue("postgres_url") if request.param == "postgres" else tmp_path / "agent.db"
     settings = Settings(graph={"background": False})

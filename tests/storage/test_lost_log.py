@@ -102,6 +102,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [delete_log, delete_both, empty_log])
 def test_a_log_that_is_gone_is_told(
     path: Path, fault: Callable[[Path], None], caplog: pytest.LogCaptureFixture
@@ -124,12 +125,14 @@ def test_a_log_that_is_gone_is_told(
     assert not is_told(path)
 
 
+@pytest.mark.slow
 def test_the_first_log_of_a_new_file_is_missed_too(tmp_path: Path) -> None:
     killed(tmp_path / "new.db")
     delete_both(tmp_path / "new.db")
     assert is_told(tmp_path / "new.db")
 
 
+@pytest.mark.slow
 def test_it_is_told_in_backups_and_read_only_too(path: Path, tmp_path: Path) -> None:
     killed(path)
     delete_both(path)
@@ -142,6 +145,7 @@ def test_it_is_told_in_backups_and_read_only_too(path: Path, tmp_path: Path) -> 
     assert is_told(tmp_path / "new.db")
 
 
+@pytest.mark.slow
 def test_a_copy_of_an_open_file_without_its_log_is_told(path: Path, tmp_path: Path) -> None:
     with opened(path) as memory:
         memory.record("The ladder is in the barn.", "Noted.")
@@ -150,6 +154,7 @@ def test_a_copy_of_an_open_file_without_its_log_is_told(path: Path, tmp_path: Pa
     assert not is_told(path)
 
 
+@pytest.mark.slow
 def test_a_log_in_its_place_is_read_whenever_a_process_was_killed(path: Path) -> None:
     chance = random.Random(7)
     for _ in range(4):
@@ -176,6 +181,7 @@ memory =""",
 )
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_with_nothing_in_the_log_but_the_mark_has_lost_nothing(path: Path) -> None:
     killed(path, 1, MARKED_AND_KILLED)
     assert log(path).stat().st_size
@@ -184,6 +190,7 @@ def test_a_process_that_was_killed_with_nothing_in_the_log_but_the_mark_has_lost
     assert not is_told(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", ["SELECT count(*) FROM entries", "PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM"])
 def test_another_program_may_move_the_log_into_the_file(path: Path, sql: str) -> None:
     killed(path)
@@ -194,6 +201,7 @@ def test_another_program_may_move_the_log_into_the_file(path: Path, sql: str) ->
         assert len(memory.episodes.list()) == 4
 
 
+@pytest.mark.slow
 def test_a_copy_that_another_program_makes_is_complete(path: Path, tmp_path: Path) -> None:
     with opened(path) as memory:
         memory.record("The ladder is in the barn.", "Noted.")
@@ -201,6 +209,7 @@ def test_a_copy_that_another_program_makes_is_complete(path: Path, tmp_path: Pat
     assert not is_told(tmp_path / "copy.db")
 
 
+@pytest.mark.slow
 def test_a_file_and_its_log_may_be_moved_together(path: Path, tmp_path: Path) -> None:
     killed(path)
     for file in (path, log(path)):
@@ -226,11 +235,13 @@ def test_nothing_is_told_after_forgetting_maintenance_failures_and_closing(path:
 UNCLOSED = WRITER.replace("sys.stdin.readline()", "")
 
 
+@pytest.mark.slow
 def test_nothing_is_told_after_a_process_that_did_not_close(path: Path) -> None:
     subprocess.run([sys.executable, "-c", UNCLOSED, str(path), "3"], check=True, stdout=subprocess.DEVNULL)
     assert not is_told(path)
 
 
+@pytest.mark.slow
 def test_several_processes_may_write_and_be_killed(path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(path), "40"]
     writers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]

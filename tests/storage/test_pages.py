@@ -189,6 +189,7 @@ def test_an_apsw_without_extensions_reads_but_does_not_write_checksums(path: Pat
         assert memory.recall("thing 41").hits[0].text == "The thing 41 stands in the shed."
 
 
+@pytest.mark.slow
 def test_other_programs_that_rewrite_the_whole_file_do_no_harm(path: Path) -> None:
     program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('VACUUM')"
     subprocess.run([sys.executable, "-c", program, str(path)], check=True)

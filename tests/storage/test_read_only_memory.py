@@ -160,6 +160,7 @@ memory.close()
 """
 
 
+@pytest.mark.slow
 def test_what_another_process_writes_is_seen(reader: TidalMemory, path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

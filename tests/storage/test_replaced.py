@@ -148,6 +148,7 @@ with TidalMemory(sys.argv[1], embedder=HashingEmbedder()) as memory:
 """
 
 
+@pytest.mark.slow
 def test_closing_takes_no_log_of_the_file_that_took_the_place(memory: TidalMemory, path: Path) -> None:
     delete_all(path)
     log = path.with_name("agent.db-wal")

@@ -14,6 +14,8 @@ from tests.reading import Reader
 from tests.storage.test_postgres_kills import QUIET, Writer
 from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory
 
+pytestmark = pytest.mark.slow
+
 TURNS = 40
 
 

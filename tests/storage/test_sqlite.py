@@ -38,6 +38,10 @@ from tidal_plugins.storage.shorthands import passage_vectors, write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage, opening
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
+from tidal_plugins.testing.columns import ColumnsContract
+from tidal_plugins.testing.renewal import RenewalContract
+from tidal_plugins.testing.search import SearchContract
+from tidal_plugins.testing.transactions import TransactionContract
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -48,8 +52,8 @@ class TestSQLite(StoreContract):
         return lambda: SQLiteStorage(tmp_path / "memory.db")
 
 
-class TestSQLiteByCodes(StoreContract):
-    """The contract where codes choose what is compared, and columns are saved after every few rows."""
+class TestSQLiteByCodes(SearchContract, ColumnsContract, RenewalContract, TransactionContract):
+    """What is searched, where codes choose what is compared, and columns are saved after every few rows."""
 
     @pytest.fixture(autouse=True)
     def few_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +242,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         SQLiteStorage(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="file permissions of POSIX")
 @pytest.mark.parametrize(
     ("file_mode", "folder_mode", "error"),
@@ -547,6 +552,7 @@ def test_scrub_says_when_a_reader_keeps_something(path: Path) -> None:
 # processes
 
 
+@pytest.mark.slow
 def test_a_process_that_holds_the_lock_makes_writers_give_up_and_readers_go_on(path: Path, process: Process) -> None:
     store = SQLiteStorage(path, busy_timeout=0.1)
     store.put(HERE, [record("a", vector=[1.0])])
@@ -564,6 +570,7 @@ def test_a_process_that_holds_the_lock_makes_writers_give_up_and_readers_go_on(p
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_writes_while_the_parent_goes_on_closes_and_opens(path: Path, process: Process) -> None:
     process.call("open", str(path))
@@ -584,6 +591,7 @@ def test_two_processes_writing_lose_nothing(path: Path, process: Process, second
     assert agreed_ids(path) == {*names[0], *names[1]}
 
 
+@pytest.mark.slow
 def test_two_processes_may_open_a_new_file_at_once(tmp_path: Path, process: Process, second_process: Process) -> None:
     for worker in (process, second_process):
         worker.call("open", str(tmp_path / "warm.db"))
@@ -595,6 +603,7 @@ def test_two_processes_may_open_a_new_file_at_once(tmp_path: Path, process: Proc
         assert agreed_ids(tmp_path / f"{turn}.db") == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_a_search_sees_what_another_process_adds_replaces_and_erases(
     store: SQLiteStorage, path: Path, process: Process
 ) -> None:

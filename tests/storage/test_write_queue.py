@@ -93,6 +93,7 @@ def test_a_thread_gives_up_after_the_busy_timeout(store: SQLiteStorage) -> None:
     hurried.close()
 
 
+@pytest.mark.slow
 def test_a_thread_that_waits_for_another_process_gives_up_after_the_busy_timeout(tmp_path: Path) -> None:
     settings = Settings(storage={"busy_timeout": 0.2})
     with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=settings) as memory:

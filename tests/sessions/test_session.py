@@ -6,7 +6,6 @@ import asyncio
 import copy
 import os
 import pickle
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.inside import raw
 from tests.waiting import PATIENCE
 from tidal_plugins import (
     Forgotten,
@@ -665,7 +665,7 @@ def test_damaged_vectors_leave_a_recall_of_the_session_by_keywords(
     sid = session.id
     memory.close()
     path = tmp_path / "agent.db"
-    with closing(sqlite3.connect(path)) as file, file:  # its first number is NaN
+    with closing(raw(path)) as file:  # its first number is NaN
         file.execute("UPDATE vectors SET vector = CAST(X'0000C07F' || substr(vector, 5) AS BLOB)")
     recall = open_memory().recall("jazz piano", session=sid, limit=41)
     assert recall.degraded == ("damaged vectors",)

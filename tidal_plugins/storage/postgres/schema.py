@@ -16,7 +16,7 @@ from tidal_plugins.storage.postgres.translation import translated
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 2
+VERSION = 3
 """2: lines of logs have claims, so that several processes share the work that waits in a log."""
 
 PARTITIONS = 16

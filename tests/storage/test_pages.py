@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from tests.inside import raw
-from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
+from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory, restore
 from tidal_plugins.storage.sqlite import SQLiteStorage, pages
 from tidal_plugins.testing import ALL, HERE, ids, record
 
@@ -159,6 +159,16 @@ def test_a_backup_of_a_damaged_file_is_no_silent_copy(path: Path, tmp_path: Path
     with opened(path) as memory, pytest.raises(Corrupt):
         memory.backup(tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_backup_takes_the_place_of_a_file_whose_first_page_is_damaged(path: Path, tmp_path: Path) -> None:
+    with opened(path) as memory:
+        memory.backup(tmp_path / "copy.db")
+    flip(path, 0, 30)
+    restore(tmp_path / "copy.db", path, replace=True)
+    with opened(path) as memory:
+        assert memory.check().ok
+        assert memory.recall("thing 41").degraded == ()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import take_back
-from tidal_plugins.storage.sqlite.pages import vfs
+from tidal_plugins.storage.sqlite.pages import uncheck, vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
@@ -55,6 +55,7 @@ def put_in_place(new: str, path: str, key: Key | None) -> None:
                 connection.set_busy_timeout(int(WAIT * 1000))
                 if key is not None:
                     unlock(connection, key)
+                uncheck(connection)
                 with suppress(apsw.NotADBError, apsw.CorruptError):  # that is why it is replaced
                     connection.pragma("journal_mode", "delete")  # needs the file for itself, and ends its log
                     connection.execute("BEGIN EXCLUSIVE")

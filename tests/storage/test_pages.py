@@ -128,6 +128,16 @@ def test_a_write_into_a_damaged_page_is_refused_with_the_repair(path: Path) -> N
         memory.remember("The ladder is in the barn.")
 
 
+def test_a_damaged_page_of_values_about_the_store_is_written_anew(path: Path) -> None:
+    flip(path, page_of(path, "documents"), PAGE - 1)  # of the checksum; what the page does not hold may have been there
+    with opened(path) as memory:
+        assert memory.recall("thing 41").hits
+        assert not memory.check().ok
+        assert memory.check(repair=True).ok
+        memory.remember("The ladder is in the barn.")
+    assert all_have_sums(path)
+
+
 @pytest.mark.parametrize("name", ["keywords_data", "keywords_idx", "keywords_docsize", "keywords_config"])
 def test_a_damaged_keyword_index_is_left_out_and_written_anew(path: Path, name: str) -> None:
     with opened(path) as memory:

@@ -128,6 +128,17 @@ def test_a_write_into_a_damaged_page_is_refused_with_the_repair(path: Path) -> N
         memory.remember("The ladder is in the barn.")
 
 
+@pytest.mark.parametrize("statement", [b"entries = entries - 1", b"remove_diacritics 2", b"anchored_at < cold_at"])
+def test_a_damaged_statement_of_the_schema_gets_no_new_checksum(path: Path, statement: bytes) -> None:
+    data = path.read_bytes()
+    place = data.index(statement) + len(statement) - 1
+    flip(path, place // PAGE, place % PAGE)
+    damaged = path.read_bytes()
+    with pytest.raises(Corrupt):
+        opened(path)
+    assert path.read_bytes() == damaged
+
+
 def test_a_damaged_page_of_values_about_the_store_is_written_anew(path: Path) -> None:
     flip(path, page_of(path, "documents"), PAGE - 1)  # of the checksum; what the page does not hold may have been there
     with opened(path) as memory:

@@ -128,6 +128,18 @@ def test_a_write_into_a_damaged_page_is_refused_with_the_repair(path: Path) -> N
         memory.remember("The ladder is in the barn.")
 
 
+def test_a_file_for_reading_whose_first_page_is_damaged_makes_no_entry_unknown(path: Path) -> None:
+    with opened(path) as memory:
+        lost = memory.recall("thing 41").ids[0]
+    page, data = page_of(path, "sqlite_autoindex_entries_1"), path.read_bytes()
+    flip(path, page, data.index(lost.encode(), page * PAGE) - page * PAGE)
+    flip(path, 0, PAGE - 1)
+    with opened(path, read_only=True) as memory:
+        assert "damaged pages" in memory.recall("thing 41").degraded
+        with pytest.raises(Corrupt):
+            memory.get(lost)
+
+
 @pytest.mark.parametrize("statement", [b"entries = entries - 1", b"remove_diacritics 2", b"anchored_at < cold_at"])
 def test_a_damaged_statement_of_the_schema_gets_no_new_checksum(path: Path, statement: bytes) -> None:
     data = path.read_bytes()

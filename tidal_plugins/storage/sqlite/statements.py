@@ -102,7 +102,9 @@ class Statements(ABC):
 
         with translated(self.path):
             try:
-                return self.get().execute(sql, bindings).fetchall()
+                rows = self.get().execute(sql, bindings).fetchall()
+                self._note_unchecked()
+                return rows
             except (UnicodeDecodeError, apsw.IOError):
                 return list(self.readable(table, sql, *bindings))
 
@@ -121,6 +123,7 @@ class Statements(ABC):
                 for row in _decodable(connection.execute(sql, bindings), table):
                     yield row
                     read += 1
+                self._note_unchecked()
                 return
             except apsw.IOError as error:
                 if self.writing or not is_damaged(error):
@@ -129,6 +132,10 @@ class Statements(ABC):
             with unchecked(connection):
                 rest = list(islice(_decodable(connection.execute(sql, bindings), table), read, None))
             yield from rest
+
+    def _note_unchecked(self) -> None:
+        if self.unchecked:  # a page failed when the file was opened, and nobody looks which others do
+            note(PAGES, UNKNOWN)
 
     @property
     @abstractmethod

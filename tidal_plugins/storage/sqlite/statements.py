@@ -69,11 +69,6 @@ class Statements(ABC):
         with translated(self.path):
             self.get().executemany(sql, bindings)
 
-    def rows_of_each(self, sql: str, bindings: Iterable[Sequence[Any]]) -> list[Any]:
-        """Run one statement for each row of bindings, and return the rows of all."""
-        with translated(self.path):
-            return self.get().executemany(sql, bindings).fetchall()
-
     def rows(self, sql: str, *bindings: Any) -> list[Any]:
         with translated(self.path):
             return self.get().execute(sql, bindings).fetchall()

@@ -136,6 +136,8 @@ def test_a_file_for_reading_whose_first_page_is_damaged_makes_no_entry_unknown(p
     flip(path, 0, PAGE - 1)
     with opened(path, read_only=True) as memory:
         assert "damaged pages" in memory.recall("thing 41").degraded
+        assert memory.stats().entries == len(THINGS)
+        assert not memory.check().ok
         with pytest.raises(Corrupt):
             memory.get(lost)
 
@@ -155,8 +157,10 @@ def test_a_damaged_page_of_values_about_the_store_is_written_anew(path: Path) ->
     flip(path, page_of(path, "documents"), PAGE - 1)  # of the checksum; what the page does not hold may have been there
     with opened(path) as memory:
         assert memory.recall("thing 41").hits
+        assert memory.stats().unscrubbed_bytes  # it cannot be told
         assert not memory.check().ok
         assert memory.check(repair=True).ok
+        assert memory.stats().unscrubbed_bytes == 0
         memory.remember("The ladder is in the barn.")
     assert all_have_sums(path)
 

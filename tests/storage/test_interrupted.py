@@ -6,7 +6,8 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,14 +16,18 @@ import pytest
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.storage import sqlite
-from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.base import Line, Where
 from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.testing import HERE, NOON
 
 FOLDER = str(Path(sqlite.__file__).parent)
 SETTINGS = Settings(graph={"enabled": False}, supersession={"enabled": False})
 
-Line = tuple[str, int]
+Place = tuple[str, int]
+
+FULL = 2
+"""SQLite's number for commits that are synced to disk."""
 
 
 class Interrupted(BaseException):
@@ -30,7 +35,7 @@ class Interrupted(BaseException):
 
 
 @contextmanager
-def traced(see: Callable[[Line], None]) -> Iterator[None]:
+def traced(see: Callable[[Place], None]) -> Iterator[None]:
     """Call ``see`` before each line of the storage layer."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -47,25 +52,25 @@ def traced(see: Callable[[Line], None]) -> Iterator[None]:
         sys.settrace(None)
 
 
-def lines_of(work: Callable[[], object]) -> dict[Line, int]:
+def lines_of(work: Callable[[], object]) -> dict[Place, int]:
     """Return the lines that ``work`` runs, and how often it runs each."""
-    seen: dict[Line, int] = {}
+    seen: dict[Place, int] = {}
     with traced(lambda line: seen.update({line: seen.get(line, 0) + 1})):
         work()
     return seen
 
 
-def locks(line: Line) -> bool:
+def locks(line: Place) -> bool:
     """Return whether a line is a ``with`` over a lock. Leaving that is one step of the interpreter, which tracing
     shows as a line and where no signal handler runs."""
     return linecache.getline(*line).strip().startswith(("with self._lock:", "with _lock:", "with self._one:"))
 
 
-def interrupt(work: Callable[[], object], line: Line, time: int) -> BaseException | None:
+def interrupt(work: Callable[[], object], line: Place, time: int) -> BaseException | None:
     """Run ``work`` and raise before it runs a line for that time. Returns what it raised."""
     left = time
 
-    def see(here: Line) -> None:
+    def see(here: Place) -> None:
         nonlocal left
         left -= here == line
         if here == line and left == 0:
@@ -149,6 +154,21 @@ def test_an_exception_at_any_line_leaves_no_transaction_open(
     texts = {f"buoy {number} {does}" for number in range(len(lines)) for does in ("is green", "rings")}
     for each in (memory, other):
         assert texts <= {hit.entry.text for hit in each.recall("which buoy is green or rings?", limit=1000)}
+
+
+def test_an_exception_at_any_line_of_a_claim_leaves_later_writes_synced(tmp_path: Path) -> None:
+    with closing(SQLiteStorage(tmp_path / "agent.db")) as storage:
+        seqs = storage.append_log(HERE, "jobs", [Line("key", NOON, 1)])
+
+        def claim() -> None:
+            storage.claim_log(HERE, "jobs", seqs, by="worker", now=NOON, until=NOON + timedelta(minutes=1))
+
+        claim()
+        for line in sorted(lines_of(claim)):
+            interrupt(claim, line, 1)
+            with storage.transaction():
+                assert storage._db.one("PRAGMA synchronous") == FULL, line
+            claim()
 
 
 def test_a_query_that_was_not_read_to_its_end_does_not_hold_later_reads_back(

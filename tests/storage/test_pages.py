@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from tests.inside import raw
-from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
+from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory, restore
 from tidal_plugins.storage.sqlite import SQLiteStorage, pages
 from tidal_plugins.testing import ALL, HERE, ids, record
 
@@ -128,6 +128,43 @@ def test_a_write_into_a_damaged_page_is_refused_with_the_repair(path: Path) -> N
         memory.remember("The ladder is in the barn.")
 
 
+def test_a_file_for_reading_whose_first_page_is_damaged_makes_no_entry_unknown(path: Path) -> None:
+    with opened(path) as memory:
+        lost = memory.recall("thing 41").ids[0]
+    page, data = page_of(path, "sqlite_autoindex_entries_1"), path.read_bytes()
+    flip(path, page, data.index(lost.encode(), page * PAGE) - page * PAGE)
+    flip(path, 0, PAGE - 1)
+    with opened(path, read_only=True) as memory:
+        assert "damaged pages" in memory.recall("thing 41").degraded
+        assert memory.stats().entries == len(THINGS)
+        assert not memory.check().ok
+        with pytest.raises(Corrupt):
+            memory.get(lost)
+
+
+@pytest.mark.parametrize("statement", [b"entries = entries - 1", b"remove_diacritics 2", b"anchored_at < cold_at"])
+def test_a_damaged_statement_of_the_schema_gets_no_new_checksum(path: Path, statement: bytes) -> None:
+    data = path.read_bytes()
+    place = data.index(statement) + len(statement) - 1
+    flip(path, place // PAGE, place % PAGE)
+    damaged = path.read_bytes()
+    with pytest.raises(Corrupt):
+        opened(path)
+    assert path.read_bytes() == damaged
+
+
+def test_a_damaged_page_of_values_about_the_store_is_written_anew(path: Path) -> None:
+    flip(path, page_of(path, "documents"), PAGE - 1)  # of the checksum; what the page does not hold may have been there
+    with opened(path) as memory:
+        assert memory.recall("thing 41").hits
+        assert memory.stats().unscrubbed_bytes  # it cannot be told
+        assert not memory.check().ok
+        assert memory.check(repair=True).ok
+        assert memory.stats().unscrubbed_bytes == 0
+        memory.remember("The ladder is in the barn.")
+    assert all_have_sums(path)
+
+
 @pytest.mark.parametrize("name", ["keywords_data", "keywords_idx", "keywords_docsize", "keywords_config"])
 def test_a_damaged_keyword_index_is_left_out_and_written_anew(path: Path, name: str) -> None:
     with opened(path) as memory:
@@ -154,11 +191,26 @@ def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
         assert "damaged pages" in memory.recall("thing 41").degraded
 
 
-def test_a_backup_of_a_damaged_file_is_no_silent_copy(path: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_is_backed_up_only_when_told_so(path: Path, tmp_path: Path) -> None:
     flip(path, page_of(path, "entries"))
-    with opened(path) as memory, pytest.raises(Corrupt):
+    with opened(path) as memory:
+        with pytest.raises(Corrupt, match="damaged=True"):
+            memory.backup(tmp_path / "copy.db")
+        assert not (tmp_path / "copy.db").exists()
+        rows = memory.backup(tmp_path / "copy.db", damaged=True).rows
+    assert rows["entries"] == len(THINGS)
+    with pytest.raises(Corrupt):
+        restore(tmp_path / "copy.db", tmp_path / "new.db")
+
+
+def test_a_backup_takes_the_place_of_a_file_whose_first_page_is_damaged(path: Path, tmp_path: Path) -> None:
+    with opened(path) as memory:
         memory.backup(tmp_path / "copy.db")
-    assert not (tmp_path / "copy.db").exists()
+    flip(path, 0, 30)
+    restore(tmp_path / "copy.db", path, replace=True)
+    with opened(path) as memory:
+        assert memory.check().ok
+        assert memory.recall("thing 41").degraded == ()
 
 
 @pytest.fixture

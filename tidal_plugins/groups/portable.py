@@ -34,7 +34,7 @@ class PortableView(View):
             damaged: whether to keep the copy of a store that has faults.
 
         Raises ``Conflict`` if there is a file already, ``Corrupt`` if the store has faults, ``InvalidInput`` for a
-        store in memory, and ``StorageError``.
+        store that is no file, and ``StorageError``.
         """
         return self._services.back_up(path, replace=replace, damaged=damaged)
 

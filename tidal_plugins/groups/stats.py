@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tidal_plugins.errors import Corrupt
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
@@ -26,7 +27,10 @@ def stats(services: Services, scope: Scope) -> Stats:
             kinds[kind] += volume.entries
         tiers = count_tiers(storage, scope, services.now())
         waiting = count_keys(storage, scope, [READ, SUPERSEDE, MODEL])
-        unscrubbed = bool(read_meta(storage, UNSCRUBBED))
+        try:
+            unscrubbed = bool(read_meta(storage, UNSCRUBBED))
+        except Corrupt:  # it stands on a damaged page, if it is there
+            unscrubbed = True
         figures = measures(storage)
         used = services.handlers.model.budget.usage(scope, services.now())
     left = figures.file_bytes + figures.log_bytes if unscrubbed else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from tidal_plugins.errors import Conflict, StorageError
+from tidal_plugins.errors import Conflict, Corrupt, StorageError
 from tidal_plugins.storage.base import META, STORE, Storage
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document, write_meta
@@ -29,7 +29,12 @@ def scrub(storage: Storage) -> tuple[str, ...]:
     It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
     dies before it, the store remembers, and the next forgetting or opening tries again.
     """
-    noted = read_document(storage, STORE, META, UNSCRUBBED)
+    try:
+        noted = read_document(storage, STORE, META, UNSCRUBBED)
+    except Corrupt as error:  # the store must open all the same, to be repaired
+        why = f"whether forgotten bytes are still in the store cannot be read: {error}"
+        logger.warning("%s", why)
+        return (why,)
     if not (noted and noted.value):
         return ()
     try:

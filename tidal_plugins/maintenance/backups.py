@@ -29,6 +29,8 @@ from tidal_plugins.validation import check_flag, check_path
 BACKUP = "backup"
 """The value of a copy that says of when and of what it is."""
 
+_REMEDY = "memory.check(repair=True) mends what it can, and damaged=True backs up the rest all the same"
+
 
 def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, replace: bool, damaged: bool) -> Backup:
     """Copy a store that may be in use to a file, and return what the file holds."""
@@ -48,7 +50,10 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
 
     part = part_of(target)
     try:
-        storage.copy_to(part)
+        try:
+            storage.copy_to(part, damaged=damaged)
+        except Corrupt as error:
+            raise Corrupt(f"{path_of(storage)} is damaged and was not copied; {_REMEDY}") from error
         _verified(part, storage.key, stamp, damaged)
         if replace:
             put_in_place(part, target, storage.key)
@@ -145,8 +150,5 @@ def _verified(path: str, key: Key | None, change: Callable[[SQLiteStorage], Any]
     finally:
         copy.close()
     if faults and not damaged:
-        raise Corrupt(
-            f"the copy has {len(faults)} faults, such as {faults[0]}, and was not kept; memory.check(repair=True) "
-            "mends what it can, and damaged=True backs up the rest all the same"
-        )
+        raise Corrupt(f"the copy has {len(faults)} faults, such as {faults[0]}, and was not kept; {_REMEDY}")
     sync(path)

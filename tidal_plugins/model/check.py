@@ -29,8 +29,8 @@ class Fault:
     """A fault that a check found.
 
     Attributes:
-        table: where it is: a table such as ``entries`` or ``links``, or ``pages``, ``keywords``, ``counts``,
-            ``embedder``, ``wal``.
+        table: where it is: a table such as ``entries`` or ``links``, or ``pages``, ``schema``, ``keywords``,
+            ``counts``, ``embedder``, ``wal``.
         name: the name of the row, such as the id of an entry or of a link; empty for a fault of the whole table.
         problem: the fault in words.
         repairable: whether ``check(repair=True)`` can rebuild it from what is intact. The rest is lost.

@@ -52,8 +52,11 @@ class Backups(Protocol):
     """Returns the key of the file and of its copies; ``None`` for one that is not encrypted."""
 
     @abstractmethod
-    def copy_to(self, path: str) -> None:
-        """Write one state of the store to a file that does not exist yet. Writers are not held up."""
+    def copy_to(self, path: str, *, damaged: bool = False) -> None:
+        """Write one state of the store to a file that does not exist yet. Writers are not held up.
+
+        Raises ``Corrupt`` where the store cannot be read as it was written, unless it may be ``damaged``.
+        """
 
 
 class Names(NamedTuple):

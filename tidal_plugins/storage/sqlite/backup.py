@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from tidal_plugins.errors import Busy
@@ -12,7 +12,7 @@ from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import take_back
-from tidal_plugins.storage.sqlite.pages import vfs
+from tidal_plugins.storage.sqlite.pages import uncheck, unchecked, vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
@@ -27,15 +27,16 @@ class BackupStore(SQLiteBase, Backups):
 
     key: Key | None
 
-    def copy_to(self, path: str) -> None:
+    def copy_to(self, path: str, *, damaged: bool = False) -> None:
         import apsw
 
-        with translated(path):
+        source = self._db.get()
+        with translated(path), unchecked(source) if damaged else nullcontext():
             target = apsw.Connection(path, vfs=vfs(self.key))
             try:
                 if self.key is not None:
                     unlock(target, self.key)
-                with target.backup("main", self._db.get(), "main") as copying:
+                with target.backup("main", source, "main") as copying:
                     copying.step(-1)
                 take_back(target)  # a copy has no log
             finally:
@@ -55,6 +56,7 @@ def put_in_place(new: str, path: str, key: Key | None) -> None:
                 connection.set_busy_timeout(int(WAIT * 1000))
                 if key is not None:
                     unlock(connection, key)
+                uncheck(connection)
                 with suppress(apsw.NotADBError, apsw.CorruptError):  # that is why it is replaced
                     connection.pragma("journal_mode", "delete")  # needs the file for itself, and ends its log
                     connection.execute("BEGIN EXCLUSIVE")

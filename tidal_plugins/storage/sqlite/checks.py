@@ -20,6 +20,7 @@ from tidal_plugins.storage.sqlite.gone import gone_checksum
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
 from tidal_plugins.storage.sqlite.pages import is_damaged, unchecked
 from tidal_plugins.storage.sqlite.saving import SAVED, Saved, piece_of
+from tidal_plugins.storage.sqlite.schema import STATEMENTS, altered
 from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
 
 _FTS = "fts5"
@@ -107,7 +108,7 @@ class CheckStore(SQLiteBase, Checks):
             with unchecked(self._db.get()) if damaged else nullcontext():
                 parts: list[Callable[[], Iterator[Fault]]] = [self._scope_rows]
                 parts += [partial(self._rows, table) for table in CHECKED]
-                for part in (*parts, self._counts, self._derived):
+                for part in (*parts, self._counts, self._derived, self._statements):
                     self._collect(faults, part())
                 self._collect(faults, self._index(unindexed))
                 rows = self.counted()
@@ -215,6 +216,10 @@ class CheckStore(SQLiteBase, Checks):
         for row in self._db.readable("saved_columns", SAVED):
             if piece_of(self._db, Saved(*row)) is None:
                 yield Fault("saved_columns", str(row[0]), BROKEN, True)
+
+    def _statements(self) -> Iterator[Fault]:
+        for name in altered(dict(self._readable("schema", STATEMENTS))):
+            yield Fault("schema", name, "its statement is not the one that made it")
 
     def _counts(self) -> Iterator[Fault]:
         if self._readable("counts", "SELECT * FROM corpus") != self._readable("counts", _CORPUS):

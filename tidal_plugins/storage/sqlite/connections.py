@@ -69,6 +69,7 @@ class Connections(Statements):
         self._files: weakref.WeakKeyDictionary[apsw.Connection, FileIdentity] = weakref.WeakKeyDictionary()
         self._checked: weakref.WeakKeyDictionary[apsw.Connection, float] = weakref.WeakKeyDictionary()
         self._limited: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
+        self._unsynced: weakref.WeakKeyDictionary[apsw.Connection, Block] = weakref.WeakKeyDictionary()
         self._kept: weakref.WeakKeyDictionary[apsw.Connection, tuple[int, dict[Hashable, Any]]]
         self._kept = weakref.WeakKeyDictionary()
         self._first: FileIdentity | None = None
@@ -103,19 +104,10 @@ class Connections(Statements):
         seconds = self._busy_timeout if timeout is None else timeout
         return Block(writes=True).made_by(lambda block: self._transaction(block, seconds))
 
-    @contextmanager
-    def unsynced(self) -> Iterator[None]:
+    def unsynced(self) -> AbstractContextManager[None]:
         """Let a transaction inside end before it is on disk: a power cut may undo it, and harms nothing else. Inside of
         another transaction this changes nothing."""
-        connection = self.get()
-        if self._block is not None or self._synchronous == "OFF":
-            yield
-            return
-        connection.execute("PRAGMA synchronous = NORMAL")
-        try:
-            yield
-        finally:
-            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        return Block(writes=False).made_by(self._unsync)
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
@@ -216,6 +208,22 @@ class Connections(Statements):
                 self._roll_back(connection)
 
     @contextmanager
+    def _unsync(self, block: Block) -> Iterator[None]:
+        connection = self.get()
+        if self._block is not None or self._synchronous == "OFF":
+            yield
+            return
+        self._unsynced[connection] = block
+        with translated(self.path):
+            connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            if self._by_thread.get(threading.get_ident()) is connection:  # else another one took its place, or none
+                connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+                self._unsynced.pop(connection, None)
+
+    @contextmanager
     def _snapshot(self, block: Block) -> Iterator[None]:
         connection = self._begin(block)
         try:
@@ -249,9 +257,9 @@ class Connections(Statements):
 
         connection = self.get()
         with translated(self.path):
-            # A query that was not read to its end, or a deadline that was not lifted.
-            limit = self._limited.get(connection)
-            lapsed = limit is not None and not limit.open
+            # A query that was not read to its end, a deadline that was not lifted, or commits that are not synced.
+            left = self._limited.get(connection), self._unsynced.get(connection)
+            lapsed = any(one is not None and not one.open for one in left)
             if lapsed or connection.txn_state("main") != apsw.SQLITE_TXN_NONE:
                 connection = self._renew(connection)
         self._waits[connection].seconds = self._busy_timeout

@@ -10,7 +10,8 @@ pages. It must not write into a file that has them: it would not renew them.
 
 Another program that moves the log of a killed process into the file, or copies the file, renews no checksum either. The
 first page is always among those that it writes then, since each log takes the mark of the log back. So a file whose
-first page fails is examined when it is opened, and if all of it is right, each page gets its checksum anew.
+first page or schema fails is examined when it is opened, and if all of it is right, the statements of the schema, too,
+each page gets its checksum anew.
 """
 
 from __future__ import annotations

@@ -189,5 +189,5 @@ class ReadOnlySQLite(SQLiteStorage):
     def _save(self, scope: int, arrays: Arrays, mark: Mark) -> None:
         """Save nothing."""
 
-    def copy_to(self, path: str) -> None:
-        self.while_open(lambda: super(ReadOnlySQLite, self).copy_to(path))
+    def copy_to(self, path: str, *, damaged: bool = False) -> None:
+        self.while_open(lambda: super(ReadOnlySQLite, self).copy_to(path, damaged=damaged))

@@ -9,7 +9,7 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key, in_hex, unlo
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import settle, take_back
 from tidal_plugins.storage.sqlite.opening import checked_path, checked_schema
-from tidal_plugins.storage.sqlite.pages import reserve, vfs
+from tidal_plugins.storage.sqlite.pages import CIPHERS, OS, reserve, vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 TIMEOUT = 1.0
@@ -47,7 +47,7 @@ def rekey(path: str | os.PathLike[str], *, key: Key | None = None, new_key: Key 
 def _rekey(path: str, key: Key | None, secret: str) -> None:
     import apsw
 
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs(rekey))
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=CIPHERS + OS)
     try:
         connection.set_busy_timeout(int(TIMEOUT * 1000))
         if key is not None:

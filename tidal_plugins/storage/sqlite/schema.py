@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import NotADatabase, SchemaTooNew, SchemaTooOld
@@ -194,6 +195,8 @@ CREATE TABLE earlier_documents (
 """
 
 _HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)"
+STATEMENTS = "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'keywords!_%' ESCAPE '!'"
+"""SQL for the statements of the schema, without those that the keyword index makes by itself."""
 
 
 def has_schema(connection: apsw.Connection) -> bool:
@@ -218,6 +221,21 @@ def has_schema(connection: apsw.Connection) -> bool:
             "before its version 1.0; record into a new file, or read this one with the version that wrote it"
         )
     return version == VERSION
+
+
+def altered(found: Mapping[str, str]) -> list[str]:
+    """Return the names of tables, indexes and triggers that are not among the ``STATEMENTS`` of a file as
+    :func:`create` makes them. Others may be there, too."""
+    import apsw
+
+    empty = apsw.Connection(":memory:")
+    try:
+        create(empty)
+        expected = dict(empty.execute(STATEMENTS))
+    finally:
+        empty.close()
+    # A table that took the place of another one bears its name in quotes.
+    return [name for name in expected if found.get(name, "").replace(f'"{name}"', name, 1) != expected[name]]
 
 
 def create(connection: apsw.Connection) -> None:

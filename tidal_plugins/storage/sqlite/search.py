@@ -12,7 +12,7 @@ from tidal_plugins.storage.base import Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.columns.background import BackgroundSaving
 from tidal_plugins.storage.columns.view import Columns
-from tidal_plugins.storage.damage import A_PAGE, VECTORS, note
+from tidal_plugins.storage.damage import VECTORS, note
 from tidal_plugins.storage.sql.search import SearchStore
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns, expression
@@ -41,7 +41,7 @@ class SQLiteSearch(SQLiteBase, SearchStore):
             arrays, newer = self._held.anew(source), False
         if not self._db.writing and (unsaved := self._held.unsaved(key)):
             self._saving.run(lambda: save(self._db, key, *unsaved))
-        for row in (*arrays.damaged, *([A_PAGE] if self._db.unchecked else [])):
+        for row in arrays.damaged:
             note(*row)
         last = self._db.one(LAST_ENTRY) if newer else None
         return SQLiteColumns(arrays, self._db, key, self._deadline, last, broken)

@@ -69,11 +69,6 @@ class Statements(ABC):
         with translated(self.path):
             self.get().executemany(sql, bindings)
 
-    def rows_of_each(self, sql: str, bindings: Iterable[Sequence[Any]]) -> list[Any]:
-        """Run one statement for each row of bindings, and return the rows of all."""
-        with translated(self.path):
-            return self.get().executemany(sql, bindings).fetchall()
-
     def rows(self, sql: str, *bindings: Any) -> list[Any]:
         with translated(self.path):
             return self.get().execute(sql, bindings).fetchall()
@@ -102,7 +97,9 @@ class Statements(ABC):
 
         with translated(self.path):
             try:
-                return self.get().execute(sql, bindings).fetchall()
+                rows = self.get().execute(sql, bindings).fetchall()
+                self._note_unchecked()
+                return rows
             except (UnicodeDecodeError, apsw.IOError):
                 return list(self.readable(table, sql, *bindings))
 
@@ -121,6 +118,7 @@ class Statements(ABC):
                 for row in _decodable(connection.execute(sql, bindings), table):
                     yield row
                     read += 1
+                self._note_unchecked()
                 return
             except apsw.IOError as error:
                 if self.writing or not is_damaged(error):
@@ -129,6 +127,10 @@ class Statements(ABC):
             with unchecked(connection):
                 rest = list(islice(_decodable(connection.execute(sql, bindings), table), read, None))
             yield from rest
+
+    def _note_unchecked(self) -> None:
+        if self.unchecked:  # a page failed when the file was opened, and nobody looks which others do
+            note(PAGES, UNKNOWN)
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
-from tidal_plugins import StorageError, TidalMemory
+from tidal_plugins import BadEmbedding, EmbeddingError, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -203,6 +203,24 @@ def test_a_job_is_left_for_a_while_to_the_process_that_stored_it(store: SQLiteSt
     clock.advance(seconds=121)
     run(jobs, shy, HERE, own=True)
     assert shy.done == ["mine", "theirs"]
+
+
+def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQLiteStorage, clock: FrozenClock) -> None:
+    class Embeds(Swims):
+        spares = (EmbeddingError,)
+
+    def embed(jobs: Sequence[Job]) -> None:
+        if any(job.subject == "zero" for job in jobs):
+            raise BadEmbedding("a vector that is zero")
+
+    jobs = queue(store, clock)
+    add(store, "one", "zero", "two")
+    handler = Embeds(jobs)
+    handler.before = embed
+    assert run(jobs, handler, HERE).failed == 1
+    assert handler.done == ["one", "two"]
+    [bad] = jobs.pending(HERE, SWIM)
+    assert (bad.subject, bad.attempts, bad.error) == ("zero", 1, "BadEmbedding: a vector that is zero")
 
 
 # every kind that a memory has

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
-from tidal_plugins.errors import Closed, StorageError
+from tidal_plugins.errors import BadEmbedding, Closed, StorageError
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 
@@ -44,7 +44,7 @@ class Handler(ABC, Generic[T]):
     own_first: ClassVar[bool] = False
     """Whether a job is left for a while to the process that stored it."""
     spares: ClassVar[tuple[type[Exception], ...]] = (StorageError, Closed)
-    """Errors that are no fault of a job: it stays as it is, and they are raised."""
+    """Errors that are no fault of a job: it stays as it is, and they are raised. ``BadEmbedding`` is one of a text."""
 
     @property
     def most(self) -> int:
@@ -232,12 +232,18 @@ class _Loop(Generic[T]):
                 return  # another process was faster
             try:
                 self.done.results.append(handler.do(scope, current))
+                return
             except Exception as error:
-                if isinstance(error, (*handler.spares, NotNow)):
+                bad = isinstance(error, BadEmbedding)
+                if isinstance(error, (*handler.spares, NotNow)) and not bad:
                     raise  # no text of another one gets into the log
-                logger.warning("%d of kind %s failed: %s", len(current), handler.kind, type(error).__name__)
-                self.jobs.put_back(scope, handler.kind, current, error)
-                self.done.failed += len(current)
+                if not bad or len(current) == 1:
+                    logger.warning("%d of kind %s failed: %s", len(current), handler.kind, type(error).__name__)
+                    self.jobs.put_back(scope, handler.kind, current, error)
+                    self.done.failed += len(current)
+                    return
+        for job in current:  # one text must not keep others from being found
+            self._do([job])
 
 
 def _groups(

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
-from tidal_plugins import BadEmbedding, EmbeddingError, StorageError, TidalMemory
+from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -226,6 +226,27 @@ def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQL
 # every kind that a memory has
 
 
+WAYS = {"link": "ingestion.associate.Linker", "supersede": "supersession.finder.SupersessionFinder"}
+
+
+def fail(*_: object) -> int:
+    raise ZeroDivisionError
+
+
+class Failing(HashingEmbedder):
+    """Raises ``away``, if that is given, and counts how often."""
+
+    def __init__(self, away: BaseException | None = None) -> None:
+        super().__init__()
+        self.away, self.asked = away, 0
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if self.away is not None:
+            self.asked += 1
+            raise self.away
+        return super().embed(texts)
+
+
 def told(memory: TidalMemory) -> None:
     """Record turns that are followed by a job of each kind, but those of the index, which an adapter stores."""
     memory.graph.read_with(Scripted())
@@ -253,6 +274,20 @@ def test_closing_with_time_does_the_jobs_of_all_kinds(open_memory: OpenMemory) -
     again = open_memory(settings=BY_HAND)
     assert not any(counts(again).values())
     assert again.check().waiting == 0
+
+
+@pytest.mark.parametrize("way", ["link", "supersede"])
+def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    memory = open_memory(settings=BY_HAND)
+    told(memory)
+    ask = {"link": memory.associations.link_pending, "supersede": memory.supersessions.find}[way]
+    with monkeypatch.context() as broken:
+        broken.setattr(f"tidal_plugins.{WAYS[way]}.do", fail)
+        for _ in range(BY_HAND.graph.attempts + 1):
+            assert ask() == 0
+    assert counts(memory)[f"job:{way}"] == 2
+    ask()
+    assert counts(memory)[f"job:{way}"] == 0
 
 
 @pytest.mark.parametrize("options", [{"read_only": True}, {}], ids=["read only", "without a background"])

@@ -11,7 +11,6 @@ from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.jobs.queue import note
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.graph import Applied, Relation
@@ -45,7 +44,8 @@ class Graph(KnowledgeGraph):
         found, do = Extracted(), partial(self._services.do, scope=self._scope, wait=most is None)
         for handler in (handlers.read, handlers.model):
             done = do(handler, limit=most, failed=failed)
-            found = sum([*done.results, *do(handlers.entries).results], found + Extracted(failed=done.failed))
+            written = do(handlers.entries, failed=failed).results
+            found = sum([*done.results, *written], found + Extracted(failed=done.failed))
         return found
 
     def read_with(self, reader: TurnReader | None) -> None:
@@ -117,7 +117,6 @@ class Graph(KnowledgeGraph):
         )
         with services.storage.transaction():
             id_ = state(services.storage, scope, said, services.settings.graph, now)
-            note(services.storage, scope, now)
         services.do(services.handlers.entries, scope, limit=services.settings.graph.batch)
         return self.relation(id_)
 

@@ -315,6 +315,27 @@ def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memor
         assert not any(counts(memory).values())
 
 
+@pytest.mark.parametrize("change", ["load", "forget_source", "merge"])
+def test_what_changes_the_graph_by_hand_is_written_anew_after_the_next_opening(
+    open_memory: OpenMemory, change: str
+) -> None:
+    with open_memory(settings=BY_HAND) as memory:
+        memory.graph.relate("Ana", "works_at", "the mint")
+        memory.graph.relate("Bo", "lives_in", "Bern")
+        there = memory.scoped("there")
+        there.graph.load(memory.graph.export(), source="a file")
+        if change != "load":
+            there.graph.index_pending()
+        if change == "merge":
+            there.graph.merge("Ana", "Bo")
+        if change == "forget_source":
+            there.graph.forget_source("a file")
+        assert counts(there)["job:entries"] > 0
+    with open_memory(settings=Tuning(graph={"quiet": 0.0})) as memory:
+        memory.close(timeout=120)
+    assert not any(counts(open_memory(settings=BY_HAND).scoped("there")).values())
+
+
 def test_erasing_a_turn_takes_its_jobs_along(open_memory: OpenMemory) -> None:
     memory = open_memory(settings=BY_HAND)
     told(memory)

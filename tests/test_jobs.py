@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
-from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, StorageError, TidalMemory
+from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, ReadOnly, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -313,6 +313,15 @@ def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memor
         memory.graph.read_with(Scripted())
         memory.graph.index_pending()
         assert not any(counts(memory).values())
+
+
+def test_what_is_opened_for_reading_says_so_when_asked_to_work(open_memory: OpenMemory) -> None:
+    with open_memory(settings=BY_HAND) as memory:
+        told(memory)
+    reading = open_memory(read_only=True)
+    for ask in (reading.graph.index_pending, reading.associations.link_pending, reading.supersessions.find):
+        with pytest.raises(ReadOnly):
+            ask()
 
 
 @pytest.mark.parametrize("change", ["load", "forget_source", "merge"])

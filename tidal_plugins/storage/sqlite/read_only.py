@@ -72,6 +72,9 @@ class _Openings(Connections):
     def turn(self) -> AbstractContextManager[None]:
         raise self._refused()
 
+    def unsynced(self) -> AbstractContextManager[None]:
+        raise self._refused()
+
     def forked(self) -> None:
         self._one = threading.Lock()
         super().forked()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
+from tests.waiting import eventually
 from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, ReadOnly, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
@@ -290,6 +293,33 @@ def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch:
     assert counts(memory)[f"job:{way}"] == 0
 
 
+def test_what_needs_no_embedder_is_done_while_it_is_away(open_memory: OpenMemory) -> None:
+    with open_memory(settings=BY_HAND, embedder=Failing()) as memory:
+        told(memory)
+    embedder = Failing(EmbeddingError("away"))
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}), embedder=embedder)
+    memory.graph.read_with(Scripted())
+    memory.close(timeout=120)
+    left = counts(open_memory(settings=BY_HAND, embedder=Failing()))
+    assert {kind for kind, number in left.items() if number} == {"job:entries"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), asyncio.CancelledError()], ids=["exit", "cancelled"])
+def test_no_error_of_an_embedder_ends_the_worker(
+    open_memory: OpenMemory, clock: FrozenClock, error: BaseException
+) -> None:
+    with open_memory(settings=BY_HAND, embedder=Failing()) as memory:
+        told(memory)
+    clock.advance(seconds=121)  # what another process left is taken over
+    embedder = Failing(error)
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}), embedder=embedder)
+    memory.graph.read_with(Scripted())
+    assert eventually(lambda: embedder.asked)
+    embedder.away = None
+    memory.close(timeout=10)
+    assert not any(counts(open_memory(settings=BY_HAND, embedder=Failing())).values())
+
+
 @pytest.mark.parametrize("options", [{"read_only": True}, {}], ids=["read only", "without a background"])
 def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[str, Any]) -> None:
     with open_memory(settings=BY_HAND) as memory:
@@ -313,6 +343,14 @@ def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memor
         memory.graph.read_with(Scripted())
         memory.graph.index_pending()
         assert not any(counts(memory).values())
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e12])
+def test_closing_may_wait_for_as_long_as_it_takes(open_memory: OpenMemory, timeout: float) -> None:
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}))
+    memory.record("Our ferry leaves on 5 March.", "Noted.")
+    memory.close(timeout=timeout)
+    assert not any(counts(open_memory(settings=BY_HAND)).values())
 
 
 def test_what_is_opened_for_reading_says_so_when_asked_to_work(open_memory: OpenMemory) -> None:

@@ -244,8 +244,9 @@ def test_forgetting_the_turn_or_the_source_takes_it_back(open_memory: Any) -> No
     memory.graph.relate("Ben", "works_at", "the bank")
     memory.forget(turn.id)
     assert [memory.graph.entity(one.subject).name for one in memory.graph.relations()] == ["Ben"]
+    assert "Ben works at the bank" in [entry.text for entry in memory.entries.list(kinds={"fact"})]
     assert memory.graph.forget_source("agent") == 3  # two names and a relation
-    assert memory.graph.relations() == []
+    assert memory.graph.relations() == memory.entries.list(kinds={"fact"}) == []
 
 
 def test_the_same_statement_again_changes_nothing_and_no_secret_is_kept(open_memory: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import partial, wraps
+from typing import ParamSpec, TypeVar, cast
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
@@ -21,6 +23,21 @@ from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import MAX_LABEL, check_flag, clean
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _followed(change: Callable[P, T]) -> Callable[P, T]:
+    """Have the entries of recall follow a change of the graph at once."""
+
+    @wraps(change)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        made, graph = change(*args, **kwargs), cast(Graph, args[0])
+        graph._services.worker.call(graph._scope)
+        return made
+
+    return run
 
 
 class Graph(KnowledgeGraph):
@@ -58,6 +75,10 @@ class Graph(KnowledgeGraph):
         services = self._services
         services.handlers.model.model.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
         services.worker.resume(self._scope)
+
+    merge = _followed(KnowledgeGraph.merge)
+    undo = _followed(KnowledgeGraph.undo)
+    forget_source = _followed(KnowledgeGraph.forget_source)
 
     @repeated
     def relate(
@@ -120,6 +141,7 @@ class Graph(KnowledgeGraph):
         services.do(services.handlers.entries, scope, limit=services.settings.graph.batch)
         return self.relation(id_)
 
+    @_followed
     def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:
         """Load a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
 
@@ -165,6 +187,9 @@ class Graph(KnowledgeGraph):
 
     aindex_pending = in_thread(index_pending)
     amirror = in_thread(mirror)
+    amerge = in_thread(merge)
+    aundo = in_thread(undo)
+    aforget_source = in_thread(forget_source)
     arelate = in_thread(relate)
     aload = in_thread(load)  # type: ignore[arg-type]  # a method of this class
     apending = in_thread(pending)

@@ -72,8 +72,10 @@ class _Openings(Connections):
     def turn(self) -> AbstractContextManager[None]:
         raise self._refused()
 
-    def unsynced(self) -> AbstractContextManager[None]:
-        raise self._refused()
+    @contextmanager
+    def unsynced(self) -> Iterator[None]:
+        with self.transaction():
+            yield
 
     def forked(self) -> None:
         self._one = threading.Lock()

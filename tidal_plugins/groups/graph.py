@@ -80,6 +80,7 @@ class Graph(KnowledgeGraph):
     undo = _followed(KnowledgeGraph.undo)
     forget_source = _followed(KnowledgeGraph.forget_source)
 
+    @_followed
     @repeated
     def relate(
         self,
@@ -138,8 +139,10 @@ class Graph(KnowledgeGraph):
         )
         with services.storage.transaction():
             id_ = state(services.storage, scope, said, services.settings.graph, now)
-        services.do(services.handlers.entries, scope, limit=services.settings.graph.batch)
-        return self.relation(id_)
+        made, entries = self.relation(id_), services.handlers.entries
+        services.do(entries, scope, subjects={id_, made.subject, made.object})
+        services.do(entries, scope, limit=services.settings.graph.batch)  # what it has ended, unless much waits
+        return made
 
     @_followed
     def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:

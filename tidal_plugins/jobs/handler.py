@@ -92,6 +92,7 @@ def run(
     failed: bool = False,
     whole: bool = True,
     limit: int | None = None,
+    subjects: Collection[str] | None = None,
     wait: bool = False,
     proceed: Callable[[], bool] = lambda: True,
 ) -> Done[T]:
@@ -102,12 +103,13 @@ def run(
         failed: whether to include those that wait for another attempt, or were given up.
         whole: whether a few are done that would wait for others.
         limit: at most so many.
+        subjects: only those on some subjects.
         wait: whether to wait for those that other workers hold; what they leave is done.
         proceed: asked before each step.
 
     An error of a job is stored with it, unless its handler spares it. Raises ``StorageError`` and ``Closed``.
     """
-    loop = _Loop(jobs, handler, scope, own and handler.own_first, failed, whole, limit, proceed)
+    loop = _Loop(jobs, handler, scope, own and handler.own_first, failed, whole, limit, subjects, proceed)
     loop.once(None)
     for _ in loop.rests() if wait else ():
         among, loop.passed = loop.passed, set()
@@ -142,6 +144,7 @@ class _Loop(Generic[T]):
     failed: bool
     whole: bool
     limit: int | None
+    subjects: Collection[str] | None
     proceed: Callable[[], bool]
     passed: set[int] = field(default_factory=set)
     """The jobs that other workers hold."""
@@ -176,7 +179,7 @@ class _Loop(Generic[T]):
             before = now
 
     def _due(self, now: datetime, among: Collection[int] | None) -> Iterator[Job]:
-        for job in self.jobs.pending(self.scope, self.handler.kind):
+        for job in self.jobs.pending(self.scope, self.handler.kind, self.subjects):
             if (
                 (among is None or job.seq in among)
                 and (self.failed or self.jobs.is_due(job, now))

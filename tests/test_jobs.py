@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +14,8 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
-from tidal_plugins import StorageError, TidalMemory
+from tests.waiting import eventually
+from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, ReadOnly, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -205,7 +208,46 @@ def test_a_job_is_left_for_a_while_to_the_process_that_stored_it(store: SQLiteSt
     assert shy.done == ["mine", "theirs"]
 
 
+def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQLiteStorage, clock: FrozenClock) -> None:
+    class Embeds(Swims):
+        spares = (EmbeddingError,)
+
+    def embed(jobs: Sequence[Job]) -> None:
+        if any(job.subject == "zero" for job in jobs):
+            raise BadEmbedding("a vector that is zero")
+
+    jobs = queue(store, clock)
+    add(store, "one", "zero", "two")
+    handler = Embeds(jobs)
+    handler.before = embed
+    assert run(jobs, handler, HERE).failed == 1
+    assert handler.done == ["one", "two"]
+    [bad] = jobs.pending(HERE, SWIM)
+    assert (bad.subject, bad.attempts, bad.error) == ("zero", 1, "BadEmbedding: a vector that is zero")
+
+
 # every kind that a memory has
+
+
+WAYS = {"link": "ingestion.associate.Linker", "supersede": "supersession.finder.SupersessionFinder"}
+
+
+def fail(*_: object) -> int:
+    raise ZeroDivisionError
+
+
+class Failing(HashingEmbedder):
+    """Raises ``away``, if that is given, and counts how often."""
+
+    def __init__(self, away: BaseException | None = None) -> None:
+        super().__init__()
+        self.away, self.asked = away, 0
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if self.away is not None:
+            self.asked += 1
+            raise self.away
+        return super().embed(texts)
 
 
 def told(memory: TidalMemory) -> None:
@@ -237,6 +279,47 @@ def test_closing_with_time_does_the_jobs_of_all_kinds(open_memory: OpenMemory) -
     assert again.check().waiting == 0
 
 
+@pytest.mark.parametrize("way", ["link", "supersede"])
+def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    memory = open_memory(settings=BY_HAND)
+    told(memory)
+    ask = {"link": memory.associations.link_pending, "supersede": memory.supersessions.find}[way]
+    with monkeypatch.context() as broken:
+        broken.setattr(f"tidal_plugins.{WAYS[way]}.do", fail)
+        for _ in range(BY_HAND.graph.attempts + 1):
+            assert ask() == 0
+    assert counts(memory)[f"job:{way}"] == 2
+    ask()
+    assert counts(memory)[f"job:{way}"] == 0
+
+
+def test_what_needs_no_embedder_is_done_while_it_is_away(open_memory: OpenMemory) -> None:
+    with open_memory(settings=BY_HAND, embedder=Failing()) as memory:
+        told(memory)
+    embedder = Failing(EmbeddingError("away"))
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}), embedder=embedder)
+    memory.graph.read_with(Scripted())
+    memory.close(timeout=120)
+    left = counts(open_memory(settings=BY_HAND, embedder=Failing()))
+    assert {kind for kind, number in left.items() if number} == {"job:entries"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), asyncio.CancelledError()], ids=["exit", "cancelled"])
+def test_no_error_of_an_embedder_ends_the_worker(
+    open_memory: OpenMemory, clock: FrozenClock, error: BaseException
+) -> None:
+    with open_memory(settings=BY_HAND, embedder=Failing()) as memory:
+        told(memory)
+    clock.advance(seconds=121)  # what another process left is taken over
+    embedder = Failing(error)
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}), embedder=embedder)
+    memory.graph.read_with(Scripted())
+    assert eventually(lambda: embedder.asked)
+    embedder.away = None
+    memory.close(timeout=10)
+    assert not any(counts(open_memory(settings=BY_HAND, embedder=Failing())).values())
+
+
 @pytest.mark.parametrize("options", [{"read_only": True}, {}], ids=["read only", "without a background"])
 def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[str, Any]) -> None:
     with open_memory(settings=BY_HAND) as memory:
@@ -260,6 +343,58 @@ def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memor
         memory.graph.read_with(Scripted())
         memory.graph.index_pending()
         assert not any(counts(memory).values())
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e12])
+def test_closing_may_wait_for_as_long_as_it_takes(open_memory: OpenMemory, timeout: float) -> None:
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}))
+    memory.record("Our ferry leaves on 5 March.", "Noted.")
+    memory.close(timeout=timeout)
+    assert not any(counts(open_memory(settings=BY_HAND)).values())
+
+
+def test_what_is_opened_for_reading_says_so_when_asked_to_work(open_memory: OpenMemory) -> None:
+    with open_memory(settings=BY_HAND) as memory:
+        told(memory)
+    reading = open_memory(read_only=True)
+    for ask in (reading.graph.index_pending, reading.associations.link_pending, reading.supersessions.find):
+        with pytest.raises(ReadOnly):
+            ask()
+
+
+@pytest.mark.parametrize("change", ["load", "merge"])
+def test_what_changes_the_graph_by_hand_is_written_anew_after_the_next_opening(
+    open_memory: OpenMemory, change: str
+) -> None:
+    with open_memory(settings=BY_HAND) as memory:
+        memory.graph.relate("Ana", "works_at", "the mint")
+        memory.graph.relate("Bo", "lives_in", "Bern")
+        there = memory.scoped("there")
+        there.graph.load(memory.graph.export(), source="a file")
+        if change == "merge":
+            there.graph.index_pending()
+            there.graph.merge("Ana", "Bo")
+        assert counts(there)["job:entries"] > 0
+    with open_memory(settings=Tuning(graph={"quiet": 0.0})) as memory:
+        memory.close(timeout=120)
+    assert not any(counts(open_memory(settings=BY_HAND).scoped("there")).values())
+
+
+def test_recall_follows_what_changes_the_graph_by_hand(open_memory: OpenMemory) -> None:
+    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}))
+    here, there = memory.graph, memory.scoped("there")
+    here.relate("Ana", "works_at", "the mint")
+    here.relate("Bo", "lives_in", "Bern")
+    there.graph.load(here.export(), source="a file")
+
+    def shown() -> set[str]:
+        return {entry.text for entry in there.entries.list(kinds={"fact"})}
+
+    assert eventually(lambda: {"Ana works at the mint", "Bo lives in Bern"} <= shown())
+    made = there.graph.merge("Ana", "Bo")
+    assert eventually(lambda: "Ana lives in Bern" in shown())
+    there.graph.undo(made)
+    assert eventually(lambda: "Bo lives in Bern" in shown())
 
 
 def test_erasing_a_turn_takes_its_jobs_along(open_memory: OpenMemory) -> None:

@@ -307,11 +307,12 @@ class Services:
         scope: Scope,
         *,
         limit: int | None = None,
+        subjects: Collection[str] | None = None,
         failed: bool = False,
         wait: bool = False,
     ) -> Done[T]:
         """Do the jobs of one kind in a scope here and now. The arguments are those of ``run``."""
-        done = run(self.jobs, handler, scope, limit=limit, failed=failed, wait=wait)
+        done = run(self.jobs, handler, scope, limit=limit, subjects=subjects, failed=failed, wait=wait)
         self.jobs.settle(scope)
         return done
 

@@ -253,7 +253,18 @@ class StoreConformance:
             store.batch([PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": object()})])
         assert store.search(DOCS) == []
 
+    def test_items_of_one_batch_may_say_the_same(self, store):
+        store.batch([PutOp(DOCS, key, {"text": "jazz piano"}) for key in "abc"])
+        assert sorted(keys(store.search(DOCS, query="jazz piano"))) == ["a", "b", "c"]
+
     # search
+
+    def test_scores_compare_across_namespaces(self, store):
+        for key, text in SONGS.items():
+            store.put(("docs", key), key, {"text": text})
+        found = store.search(DOCS, query=SONGS["tides"])
+        assert found[0].key == "tides"
+        assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
 
     def test_the_nearest_item_comes_first_with_falling_scores(self, store):
         fill(store, SONGS)
@@ -582,6 +593,7 @@ class TestInMemoryStore(StoreConformance):
         "test_changing_what_was_returned_changes_nothing_stored": "it hands out what it holds",
         "test_a_namespace_without_items_is_not_listed": "deleting, and even getting, leaves an empty namespace behind",
         "test_operations_given_directly_are_checked_too": "only the convenience methods check",
+        "test_items_of_one_batch_may_say_the_same": "ValueError: counts embeddings of distinct texts against all items",
         "test_what_lacks_the_field_or_has_another_type_is_in_no_order": "TypeError: float() of what is not there",
         "test_true_is_not_one": "compares as Python does",
     }

@@ -235,6 +235,15 @@ def test_what_was_over_before_now_was_true_until_then(open_memory: Any, clock: A
     assert memory.graph.relations() == []
 
 
+def test_a_statement_is_found_at_once_however_many_entries_wait(open_memory: Any) -> None:
+    here, there = (open_memory(settings=CALM).scoped(name) for name in ("here", "there"))
+    for number in range(30):
+        here.graph.relate(f"Ana {number}", "works_at", f"mint {number}")
+    there.graph.load(here.graph.export(), source="a file")  # more than are written at a time
+    there.graph.relate("Ben", "works_at", "the bank")
+    assert "Ben works at the bank" in [entry.text for entry in there.entries.list(kinds={"fact"})]
+
+
 def test_forgetting_the_turn_or_the_source_takes_it_back(open_memory: Any) -> None:
     memory = open_memory(settings=CALM)
     turn = memory.record("Write that down.", "Done.", thread="monday")
@@ -244,8 +253,9 @@ def test_forgetting_the_turn_or_the_source_takes_it_back(open_memory: Any) -> No
     memory.graph.relate("Ben", "works_at", "the bank")
     memory.forget(turn.id)
     assert [memory.graph.entity(one.subject).name for one in memory.graph.relations()] == ["Ben"]
+    assert "Ben works at the bank" in [entry.text for entry in memory.entries.list(kinds={"fact"})]
     assert memory.graph.forget_source("agent") == 3  # two names and a relation
-    assert memory.graph.relations() == []
+    assert memory.graph.relations() == memory.entries.list(kinds={"fact"}) == []
 
 
 def test_the_same_statement_again_changes_nothing_and_no_secret_is_kept(open_memory: Any) -> None:

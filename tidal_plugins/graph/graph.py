@@ -12,8 +12,8 @@ from tidal_plugins.graph.card import Card, card_of, newest_of
 from tidal_plugins.graph.formats import portable
 from tidal_plugins.graph.formats.loading import load, loaded_from
 from tidal_plugins.graph.formats.portable import Format
-from tidal_plugins.graph.indexing.forgetting import remove_support
-from tidal_plugins.graph.indexing.stale import mark_around, mark_stale
+from tidal_plugins.graph.indexing.forgetting import erase_entries, remove_support
+from tidal_plugins.graph.indexing.stale import mark_around
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.graph.records.entities import last_seen_first, nodes
@@ -148,9 +148,8 @@ class KnowledgeGraph(GraphQueries):
         """Remove what only a loaded graph supports, and return the number of entities and relations removed."""
         with self._storage.transaction():
             links = loaded_from(self._storage, self._scope, _source(source))
-            now = self._clock()
-            gone = remove_support(self._storage, self._scope, links, self._settings.functional, now)
-            mark_stale(self._storage, self._scope, now, entities=gone.entities, relations=gone.relations)
+            gone = remove_support(self._storage, self._scope, links, self._settings.functional, self._clock())
+            erase_entries(self._storage, self._scope, gone)
             return len(gone.entities) + len(gone.relations)
 
     acard = in_thread(card)

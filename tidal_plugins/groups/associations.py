@@ -51,9 +51,10 @@ class Associations:
     def link_pending(self) -> int:
         """Link the entries of the turns that wait for it, and return how many turns there were.
 
-        Turns are linked in the background after ``record``. When this returns, everything recorded before is linked.
+        Turns are linked in the background after ``record``. When this returns, everything recorded before is linked,
+        what failed before included.
         """
-        return sum(self._services.do(self._services.handlers.link, self._scope).results)
+        return sum(self._services.do(self._services.handlers.link, self._scope, failed=True).results)
 
     alinks = in_thread(links)
     alink_pending = in_thread(link_pending)

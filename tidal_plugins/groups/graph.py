@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
+from functools import partial, wraps
+from typing import ParamSpec, TypeVar, cast
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
@@ -11,7 +13,6 @@ from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.jobs.queue import note
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.graph import Applied, Relation
@@ -22,6 +23,21 @@ from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import MAX_LABEL, check_flag, clean
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _followed(change: Callable[P, T]) -> Callable[P, T]:
+    """Have the entries of recall follow a change of the graph at once."""
+
+    @wraps(change)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        made, graph = change(*args, **kwargs), cast(Graph, args[0])
+        graph._services.worker.call(graph._scope)
+        return made
+
+    return run
 
 
 class Graph(KnowledgeGraph):
@@ -45,7 +61,8 @@ class Graph(KnowledgeGraph):
         found, do = Extracted(), partial(self._services.do, scope=self._scope, wait=most is None)
         for handler in (handlers.read, handlers.model):
             done = do(handler, limit=most, failed=failed)
-            found = sum([*done.results, *do(handlers.entries).results], found + Extracted(failed=done.failed))
+            written = do(handlers.entries, failed=failed).results
+            found = sum([*done.results, *written], found + Extracted(failed=done.failed))
         return found
 
     def read_with(self, reader: TurnReader | None) -> None:
@@ -59,6 +76,11 @@ class Graph(KnowledgeGraph):
         services.handlers.model.model.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
         services.worker.resume(self._scope)
 
+    merge = _followed(KnowledgeGraph.merge)
+    undo = _followed(KnowledgeGraph.undo)
+    forget_source = _followed(KnowledgeGraph.forget_source)
+
+    @_followed
     @repeated
     def relate(
         self,
@@ -117,10 +139,12 @@ class Graph(KnowledgeGraph):
         )
         with services.storage.transaction():
             id_ = state(services.storage, scope, said, services.settings.graph, now)
-            note(services.storage, scope, now)
-        services.do(services.handlers.entries, scope, limit=services.settings.graph.batch)
-        return self.relation(id_)
+        made, entries = self.relation(id_), services.handlers.entries
+        services.do(entries, scope, subjects={id_, made.subject, made.object})
+        services.do(entries, scope, limit=services.settings.graph.batch)  # what it has ended, unless much waits
+        return made
 
+    @_followed
     def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:
         """Load a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
 
@@ -166,6 +190,9 @@ class Graph(KnowledgeGraph):
 
     aindex_pending = in_thread(index_pending)
     amirror = in_thread(mirror)
+    amerge = in_thread(merge)
+    aundo = in_thread(undo)
+    aforget_source = in_thread(forget_source)
     arelate = in_thread(relate)
     aload = in_thread(load)  # type: ignore[arg-type]  # a method of this class
     apending = in_thread(pending)

@@ -47,9 +47,9 @@ class Supersessions:
         """Look through the turns that wait for it, and return how many links were made.
 
         The background does this after every ``record``. When it returns, everything recorded before was looked
-        through.
+        through, what failed before included.
         """
-        return sum(self._services.do(self._services.handlers.supersede, self._scope, wait=True).results)
+        return sum(self._services.do(self._services.handlers.supersede, self._scope, failed=True, wait=True).results)
 
     alist = in_thread(list)
     aundo = in_thread(undo)

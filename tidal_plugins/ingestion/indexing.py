@@ -3,21 +3,18 @@ background."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.english.binary import without_binary
-from tidal_plugins.errors import BadEmbedding, Closed, EmbeddingError, StorageError
+from tidal_plugins.errors import Closed, EmbeddingError, StorageError
 from tidal_plugins.ingestion.writer import Writer, batches
 from tidal_plugins.jobs.handler import Handler, run
 from tidal_plugins.jobs.queue import Job, enqueue, note, waiting
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import Passage, Record
 from tidal_plugins.storage.repeating import repeated
-
-logger = logging.getLogger(__name__)
 
 INDEX = "job:index"
 """Jobs by entry, with the parts of its text that are each found on their own."""
@@ -94,14 +91,7 @@ class EntryIndexer(Handler[int]):
         """Embed entries, and store their passages unless they changed meanwhile."""
         storage, parts = self.writer.storage, {job.subject: job.detail for job in jobs}
         entries = storage.get(scope, list(parts))
-        try:
-            records = self._records([(entry, parts[id_]) for id_, entry in entries.items()])
-        except BadEmbedding as error:
-            if len(jobs) > 1:  # one text must not keep others from being found
-                return sum(self.do(scope, [job]) for job in jobs)
-            logger.warning("an entry stays out of the index, since it cannot be embedded: %s", error)
-            self.writer.jobs.put_back(scope, INDEX, jobs, error)
-            return 0
+        records = self._records([(entry, parts[id_]) for id_, entry in entries.items()])
         with storage.transaction():
             still = [job.subject for job in self.writer.jobs.finish(scope, INDEX, jobs)]
             now = storage.get(scope, still)  # with the tiers that they have by now

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
-from tidal_plugins.errors import Closed, StorageError
+from tidal_plugins.errors import BadEmbedding, Closed, StorageError
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 
@@ -44,7 +44,7 @@ class Handler(ABC, Generic[T]):
     own_first: ClassVar[bool] = False
     """Whether a job is left for a while to the process that stored it."""
     spares: ClassVar[tuple[type[Exception], ...]] = (StorageError, Closed)
-    """Errors that are no fault of a job: it stays as it is, and they are raised."""
+    """Errors that are no fault of a job: it stays as it is, and they are raised. ``BadEmbedding`` is one of a text."""
 
     @property
     def most(self) -> int:
@@ -92,6 +92,7 @@ def run(
     failed: bool = False,
     whole: bool = True,
     limit: int | None = None,
+    subjects: Collection[str] | None = None,
     wait: bool = False,
     proceed: Callable[[], bool] = lambda: True,
 ) -> Done[T]:
@@ -102,12 +103,13 @@ def run(
         failed: whether to include those that wait for another attempt, or were given up.
         whole: whether a few are done that would wait for others.
         limit: at most so many.
+        subjects: only those on some subjects.
         wait: whether to wait for those that other workers hold; what they leave is done.
         proceed: asked before each step.
 
     An error of a job is stored with it, unless its handler spares it. Raises ``StorageError`` and ``Closed``.
     """
-    loop = _Loop(jobs, handler, scope, own and handler.own_first, failed, whole, limit, proceed)
+    loop = _Loop(jobs, handler, scope, own and handler.own_first, failed, whole, limit, subjects, proceed)
     loop.once(None)
     for _ in loop.rests() if wait else ():
         among, loop.passed = loop.passed, set()
@@ -142,6 +144,7 @@ class _Loop(Generic[T]):
     failed: bool
     whole: bool
     limit: int | None
+    subjects: Collection[str] | None
     proceed: Callable[[], bool]
     passed: set[int] = field(default_factory=set)
     """The jobs that other workers hold."""
@@ -176,7 +179,7 @@ class _Loop(Generic[T]):
             before = now
 
     def _due(self, now: datetime, among: Collection[int] | None) -> Iterator[Job]:
-        for job in self.jobs.pending(self.scope, self.handler.kind):
+        for job in self.jobs.pending(self.scope, self.handler.kind, self.subjects):
             if (
                 (among is None or job.seq in among)
                 and (self.failed or self.jobs.is_due(job, now))
@@ -232,12 +235,18 @@ class _Loop(Generic[T]):
                 return  # another process was faster
             try:
                 self.done.results.append(handler.do(scope, current))
+                return
             except Exception as error:
-                if isinstance(error, (*handler.spares, NotNow)):
+                bad = isinstance(error, BadEmbedding)
+                if isinstance(error, (*handler.spares, NotNow)) and not bad:
                     raise  # no text of another one gets into the log
-                logger.warning("%d of kind %s failed: %s", len(current), handler.kind, type(error).__name__)
-                self.jobs.put_back(scope, handler.kind, current, error)
-                self.done.failed += len(current)
+                if not bad or len(current) == 1:
+                    logger.warning("%d of kind %s failed: %s", len(current), handler.kind, type(error).__name__)
+                    self.jobs.put_back(scope, handler.kind, current, error)
+                    self.done.failed += len(current)
+                    return
+        for job in current:  # one text must not keep others from being found
+            self._do([job])
 
 
 def _groups(

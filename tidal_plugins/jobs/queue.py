@@ -122,11 +122,13 @@ class Jobs:
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
 
-    def pending(self, scope: Scope, kind: str) -> Iterator[Job]:
-        """Yield the jobs that are there now, in order; those that are put back meanwhile do not come again."""
-        lines = self.storage.read_log(scope, kind, limit=PAGE)
+    def pending(self, scope: Scope, kind: str, subjects: Collection[str] | None = None) -> Iterator[Job]:
+        """Yield the jobs that are there now, all or those on some ``subjects``, in order. Those that are put back
+        meanwhile do not come again."""
+        most = PAGE if subjects is None else None
+        lines = self.storage.read_log(scope, kind, keys=subjects, limit=most)
         yield from map(_job, lines)
-        if len(lines) == PAGE:
+        if len(lines) == most:
             newest = self.storage.read_log(scope, kind, limit=1, newest_first=True)
             last = newest[0].seq if newest else 0
             while lines and (after := lines[-1].seq) < last:

@@ -14,7 +14,7 @@ from datetime import timedelta
 from math import inf
 from typing import Any
 
-from tidal_plugins.errors import Closed
+from tidal_plugins.errors import Closed, EmbeddingError
 from tidal_plugins.jobs.handler import Handler, next_at, run
 from tidal_plugins.jobs.queue import Jobs, waiting
 from tidal_plugins.model.entry import Scope
@@ -87,7 +87,8 @@ class Worker:
             self._throttle.hurried = True
             self._due = dict.fromkeys(self._due, time.monotonic())  # what was left to other processes, too
             self._throttle.changed.notify_all()
-            done = self._throttle.changed.wait_for(lambda: self._throttle.stopped() or not self._is_busy(), timeout)
+            wait = min(timeout, threading.TIMEOUT_MAX)
+            done = self._throttle.changed.wait_for(lambda: self._throttle.stopped() or not self._is_busy(), wait)
             self._throttle.hurried = False
         return done and not self._throttle.stopped()
 
@@ -108,7 +109,7 @@ class Worker:
                 later = self._work(scope, hurried=hurried)
             except Closed:
                 self._throttle.stop()
-            except Exception as error:
+            except BaseException as error:  # an embedder may end with any, such as a cancelled task's
                 logger.warning("work in the background failed with %s; it is taken up again", type(error).__name__)
                 logger.debug("work in the background failed", exc_info=True)
                 later = timedelta(seconds=RETRY)
@@ -143,9 +144,14 @@ class Worker:
         Some jobs that another process stored are left to it, and some wait for others, unless somebody waits for the
         end.
         """
-        proceed = self._throttle.go_on
+        proceed, away = self._throttle.go_on, list[EmbeddingError]()
         for handler in self._handlers:
-            run(self._jobs, handler, scope, own=not hurried, whole=hurried, proceed=proceed)
+            try:
+                run(self._jobs, handler, scope, own=not hurried, whole=hurried, proceed=proceed)
+            except EmbeddingError as error:  # what needs no embedder goes on
+                away.append(error)
+        if away:
+            raise away[0]
         if proceed():
             self._jobs.settle(scope)
         comes = [at for handler in self._handlers if (at := next_at(self._jobs, handler, scope))]

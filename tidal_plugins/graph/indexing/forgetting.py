@@ -39,7 +39,11 @@ def forget_graph(
     removed += _of_entities(storage, scope, entities)
     removed += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
     forget_code(storage, scope, affected)
-    gone = remove_support(storage, scope, removed, functional, now)
+    return erase_entries(storage, scope, remove_support(storage, scope, removed, functional, now))
+
+
+def erase_entries(storage: Storage, scope: Scope, gone: Gone) -> set[str]:
+    """Erase the entries of what lost support, and return their ids; those that hold all the same are written anew."""
     changed = {graph_entry_id(storage, scope, id_) for id_ in gone.entities | gone.relations | gone.lessened}
     storage.erase(scope, changed)
     storage.trim_log(scope, ENTRIES, keys=gone.entities | gone.relations)  # an error may quote them

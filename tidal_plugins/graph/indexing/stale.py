@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tidal_plugins.jobs.queue import enqueue
+from tidal_plugins.jobs.queue import enqueue, note
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage, WhereLinks
 
@@ -23,6 +23,7 @@ def mark_stale(
     """Mark the entries of entities and relations as stale. Call it inside the transaction that changes these."""
     if changed := dict.fromkeys([*entities, *relations]):
         enqueue(storage, scope, ENTRIES, changed, now, replacing=changed)
+        note(storage, scope, now)
 
 
 def mark_around(storage: Storage, scope: Scope, now: datetime, entities: Collection[str]) -> None:

@@ -72,6 +72,11 @@ class _Openings(Connections):
     def turn(self) -> AbstractContextManager[None]:
         raise self._refused()
 
+    @contextmanager
+    def unsynced(self) -> Iterator[None]:
+        with self.transaction():
+            yield
+
     def forked(self) -> None:
         self._one = threading.Lock()
         super().forked()

@@ -84,7 +84,9 @@ def within(make: Callable[[], T], until: float) -> T | None:
 
     def run() -> None:
         try:
-            made.append(make())
+            one = make()
+            if time.monotonic() <= until:
+                made.append(one)
         except Exception as error:
             failed.append(error)
 

@@ -253,3 +253,29 @@ def test_other_programs_that_rewrite_the_whole_file_do_no_harm(path: Path) -> No
         assert memory.recall("thing 41").degraded == ()
         memory.remember("The ladder is in the barn.")
     assert all_have_sums(path)
+
+
+BESIDE = """
+import sys
+import pysqlite3, sqlite_vec
+from tidal_plugins import HashingEmbedder, TidalMemory
+
+def remembered(name, text):
+    with TidalMemory(f"{sys.argv[1]}/{name}.db", embedder=HashingEmbedder()) as memory:
+        memory.remember(text)
+        return [hit.text for hit in memory.recall(text).hits]
+
+first = remembered("one", "jazz piano")
+other = pysqlite3.connect(f"{sys.argv[1]}/other.db")
+other.enable_load_extension(True)
+sqlite_vec.load(other)
+other.execute("CREATE TABLE kept (id)")
+print(first, remembered("one", "jazz piano"), remembered("two", "oboe"))
+"""
+
+
+@pytest.mark.slow
+def test_another_sqlite_of_the_process_may_load_extensions(tmp_path: Path) -> None:
+    pytest.importorskip("pysqlite3", reason="no other SQLite that loads extensions is installed")
+    ended = subprocess.run([sys.executable, "-c", BESIDE, str(tmp_path)], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "['jazz piano'] ['jazz piano'] ['oboe']\n"), ended.stderr

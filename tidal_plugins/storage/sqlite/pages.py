@@ -17,6 +17,7 @@ each page gets its checksum anew.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,7 @@ def load() -> None:
     import apsw
     import apsw.sqlite_extra as extras
 
+    _keep_apart(str(extras.path("cksumvfs")))
     default = next(name for name in apsw.vfs_names() if name != CHECKED)
     apsw.set_default_vfs(default)  # which may be gone, so that this one would stand on itself
     connection = apsw.Connection(":memory:")
@@ -76,6 +78,25 @@ def load() -> None:
     finally:
         connection.close()
         apsw.set_default_vfs(default)
+
+
+def _keep_apart(vfs: str) -> None:
+    """Let no extension that another SQLite of the process loads share the variable through which the VFS calls ours.
+
+    Each extension of SQLite exports a variable ``sqlite3_api``, and on Linux those loaded later use that of the first
+    one: another SQLite that loads one, as LangGraph's store loads sqlite-vec, would have the VFS call that SQLite, and
+    the next opening crash. So the VFS is bound to its own variable, and sqlite-vec, which stays loaded, comes first for
+    the others.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    import sqlite_vec
+
+    own = os.RTLD_NOW | getattr(os, "RTLD_DEEPBIND", 0)  # which is glibc's
+    ctypes.CDLL(vfs, mode=own | os.RTLD_LOCAL)
+    ctypes.CDLL(f"{sqlite_vec.loadable_path()}.so", mode=own | os.RTLD_GLOBAL)
 
 
 def reserve(connection: apsw.Connection) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -80,10 +81,16 @@ def unpaired(messages: Sequence[Any]) -> list[str]:
 
 
 @pytest.fixture
-def watch(tmp_path: Path, pytestconfig: pytest.Config) -> Watch:
+def folder() -> Iterator[Path]:
+    """Return a folder whose name is as long in every run: paths stand in what the tools say, and a context is full at
+    another message if they are longer."""
+    with TemporaryDirectory(prefix="coding-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def watch(folder: Path, pytestconfig: pytest.Config) -> Watch:
     """Return what was asked while the agent lived, in two halves: each opens the memory and the checkpoints anew."""
-    folder = tmp_path / "coding"
-    folder.mkdir()
     project, clock = Project(folder / "parcel-service"), FrozenClock()
     script = Script(project, SEED)
     watch, model = Watch(script), Coder()

@@ -81,6 +81,15 @@ def test_every_page_of_a_file_of_its_copies_and_of_a_rewritten_one_has_a_checksu
     assert all_have_sums(tmp_path / "copy.db")
 
 
+def test_a_copy_that_outgrows_the_cache_has_a_checksum_on_every_page(tmp_path: Path) -> None:
+    storage = SQLiteStorage(tmp_path / "agent.db")
+    texts = {str(number): "x" * 60_000 for number in range(100)}  # more than the cache of a copy
+    storage.write_documents(HERE, "long", texts)
+    storage.copy_to(str(tmp_path / "copy.db"))
+    storage.close()
+    assert all_have_sums(tmp_path / "copy.db")
+
+
 def test_the_default_of_the_process_stays_what_it_was(path: Path) -> None:
     assert apsw.vfs_names()[0] != pages.CHECKED
     with closing(apsw.Connection(":memory:")) as connection:

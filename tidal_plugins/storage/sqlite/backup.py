@@ -12,7 +12,7 @@ from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import take_back
-from tidal_plugins.storage.sqlite.pages import uncheck, unchecked, vfs
+from tidal_plugins.storage.sqlite.pages import begin, uncheck, unchecked, vfs
 from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
@@ -36,6 +36,7 @@ class BackupStore(SQLiteBase, Backups):
             try:
                 if self.key is not None:
                     unlock(target, self.key)
+                begin(target)
                 with target.backup("main", source, "main") as copying:
                     copying.step(-1)
                 take_back(target)  # a copy has no log

@@ -105,6 +105,17 @@ def reserve(connection: apsw.Connection) -> None:
         connection.reserve_bytes("main", RESERVED)
 
 
+def begin(connection: apsw.Connection) -> None:
+    """Write the first page of a new file whose pages another connection's are copied into.
+
+    The VFS learns from it that pages have checksums. A large copy outgrows the cache, and most of its pages are written
+    before the first one: those that come from the log would have none.
+    """
+    if connection.open_vfs == CHECKED:
+        reserve(connection)
+        connection.execute("CREATE TABLE begun (x)")
+
+
 def check_writable(connection: apsw.Connection, path: str) -> None:
     """Raise ``StorageError`` for a file whose pages have checksums that this apsw would not renew."""
     if connection.open_vfs != CHECKED and connection.reserve_bytes("main") == RESERVED:

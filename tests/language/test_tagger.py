@@ -1,0 +1,69 @@
+"""The tagger of sentences: how well it reads conversations that nothing was fitted on, and what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tidal_plugins import InvalidInput
+from tidal_plugins.language import tagger
+from tidal_plugins.language.features import CHARACTERS, WORDS, rows
+from tidal_plugins.language.tagger import LinearTagger, tag
+from tidal_plugins.model.sentence import ACTS, TAGS
+from training.sentences import own
+
+FLOORS = {
+    "lasting": (0.6, 0.7), "vital": (0.3, 0.5), "change": (0.35, 0.55), "plan": (0.6, 0.5), "done": (0.45, 0.55),
+    "preference": (0.3, 0.3), "rule": (0.4, 0.6), "identity": (0.4, 0.4), "advice": (0.65, 0.7), "number": (0.7, 0.7),
+}  # fmt: skip
+"""The least precision and recall of each tag."""
+
+ACTS_RIGHT = 0.85
+
+
+def test_it_reads_conversations_that_nothing_was_fitted_on() -> None:
+    apart = [item for item in own() if item.apart]
+    read = tag([item.text for item in apart], [item.role for item in apart])
+    assert sum(one.act == item.act for one, item in zip(read, apart, strict=True)) >= ACTS_RIGHT * len(apart)
+    for name, (precision, recall) in FLOORS.items():
+        truth = np.array([name in item.tags for item in apart])
+        said = np.array([name in one.tags for one in read])
+        right = (truth & said).sum()
+        assert right >= precision * said.sum(), name
+        assert right >= recall * truth.sum(), name
+
+
+def test_a_sentence_is_read_alike_alone_and_among_others() -> None:
+    texts = ["", "ok", "?", "Ich ziehe im März nach Graz.", "Никогда не звони после девяти.", "x" * 5_000, "a\nb"]
+    together = tag(texts)
+    for text, read in zip(texts, together, strict=True):
+        [alone] = tag([text])
+        assert alone.act == read.act
+        assert alone.scores == pytest.approx(read.scores)
+        assert set(read.scores) == {*ACTS, *TAGS}
+        assert sum(read.scores[act] for act in ACTS) == pytest.approx(1)
+
+
+def test_ngrams_are_those_of_the_sentence_alone() -> None:
+    [*characters, _, _, _] = rows(["abc"])
+    assert [len(hashed) for hashed, _ in characters] == [4, 3, 2, 1], "of « abc »"
+    words = rows(["I don't go, ok?"])[len(CHARACTERS) :]
+    assert [len(hashed) for hashed, _ in words] == [8, 7, 6], "i, don't, go, a comma, ok, a mark, and the two bounds"
+    assert len(words) == len(WORDS)
+
+
+def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "weights.npz"
+    path.write_bytes(b"nothing")
+    with pytest.raises(InvalidInput, match="make fit-tagger"):
+        LinearTagger(path)
+    weights = tagger.load()
+    tagger.save(path, weights)
+    assert path.read_bytes() == tagger.SHIPPED.read_bytes(), "the same bytes for the same numbers"
+    weights = tagger.Weights(weights.table, weights.flags, weights.bias * np.nan, weights.thresholds, weights.about)
+    tagger.save(path, weights)
+    tagger.load.cache_clear()
+    with pytest.raises(InvalidInput, match="finite"):
+        LinearTagger(path)

@@ -1,0 +1,1 @@
+"""Learned models that read sentences."""

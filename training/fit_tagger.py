@@ -1,0 +1,177 @@
+"""Fit the weights that read sentences, and write them to the library's folder.
+
+    python training/fit_tagger.py --data FOLDER [--out FILE] [--vectors]
+
+Labels are in ``training/data``; FOLDER holds the texts of others that they belong to: ``stories/``, RealMem
+(Apache-2.0) and ``sentences_dev.jsonl``. Nothing is fitted on LoCoMo, whose licence is non-commercial, on two of the
+stories, on a tenth of RealMem's sessions and on a tenth of our own conversations: the table that is printed has the
+precision and recall of each act and tag there, after a cross-validation over the conversations of what is fitted.
+``--vectors`` shows what the default embedder's vectors would add. The same data, machine and versions give the same
+bytes. It takes a minute, and scikit-learn, which the library does not need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"  # sums in another order would end in other last digits
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+
+from tidal_plugins.language.features import BITS, FLAGS, flags, rows
+from tidal_plugins.language.tagger import SHIPPED, Weights, save
+from tidal_plugins.model.sentence import ACTS, TAGS
+from training.sentences import Labelled, others, own
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+STRENGTH = 10.0
+"""Inverse of the penalty on large weights; 3 and 30 did no better across conversations."""
+
+FOLDS = 5
+
+PARTS = ("own", "stories", "realmem", "locomo")
+"""What nothing is fitted on."""
+
+ATTRIBUTION = (
+    "Fitted on sentences written for this project, on its stories, and on RealMem "
+    "(https://github.com/zhiyuan5986/RealMemBench, Apache-2.0), with labels made for this project."
+)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    folder = os.environ.get("TIDAL_BENCH_DATA")
+    parser.add_argument("--data", type=Path, default=folder, required=not folder, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, default=SHIPPED, metavar="FILE")
+    parser.add_argument("--vectors", action="store_true", help="show what vectors of the sentences add")
+    args = parser.parse_args(argv)
+    data = args.data if args.data.is_dir() else args.data.parent
+    labelled = [*own(), *others(data)]
+    fitted = [item for item in labelled if not item.apart]
+    apart = {part: [item for item in labelled if item.apart == part] for part in PARTS}
+    console = Console(width=140)
+    for vectors in (False, True) if args.vectors else (False,):
+        weights, expected = fit(fitted, vectors=vectors)
+        console.print(_table(weights, fitted, expected, apart, vectors=vectors))
+        if not vectors:
+            save(args.out, weights.shipped())
+            console.print(f"{args.out}: {args.out.stat().st_size} bytes, {len(fitted)} sentences")
+
+
+class Fitted:
+    """Coefficients of all features, a column for each act and tag, and the thresholds of tags."""
+
+    def __init__(self, coefficients: NDArray[Any], bias: NDArray[Any], thresholds: NDArray[Any]) -> None:
+        self.coefficients, self.bias, self.thresholds = coefficients, bias, thresholds
+
+    def shipped(self) -> Weights:
+        about = {"attribution": ATTRIBUTION, "columns": [*ACTS, *TAGS], "flags": list(FLAGS)}
+        split = 1 << BITS
+        return Weights(
+            self.coefficients[:split], self.coefficients[split : split + len(FLAGS)], self.bias, self.thresholds, about
+        )
+
+
+def fit(items: Sequence[Labelled], *, vectors: bool) -> tuple[Fitted, NDArray[Any]]:
+    """Fit all columns; the second is what cross-validation expects: the chance of each tag, a row for each sentence."""
+    features, truth, act = matrix(items, vectors=vectors), tags_of(items), acts_of(items)
+    groups = [":".join(item.source.split(":")[:3]) for item in items]
+    folds = list(GroupKFold(FOLDS).split(features, act, groups))
+    first = _model().fit(features, act)
+    columns, biases, expected = [*first.coef_], [*first.intercept_], []
+    for column in truth.T:
+        chances = np.zeros(len(items))
+        for train, test in folds:
+            chances[test] = _model().fit(features[train], column[train]).predict_proba(features[test])[:, 1]
+        model = _model().fit(features, column)
+        columns.append(model.coef_[0])
+        biases.append(model.intercept_[0])
+        expected.append(chances)
+    chances = np.array(expected).T
+    thresholds = [0.5] * len(ACTS) + [best_threshold(truth[:, n], chances[:, n]) for n in range(len(TAGS))]
+    return Fitted(np.array(columns).T, np.array(biases), np.array(thresholds)), chances
+
+
+def _model() -> Any:
+    return LogisticRegression(C=STRENGTH, max_iter=500)
+
+
+def matrix(items: Sequence[Labelled], *, vectors: bool) -> Any:
+    """Return the features of sentences, as :meth:`Weights.odds` weighs them."""
+    texts = [item.text for item in items]
+    found = rows(texts)
+    count = np.maximum(sum(np.diff(bounds) for _, bounds in found), 1)
+    owner = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(bounds)) for _, bounds in found])
+    hashed = np.concatenate([each for each, _ in found])
+    grams = sparse.csr_matrix((1 / np.sqrt(count[owner]), (owner, hashed)), shape=(len(texts), 1 << BITS))
+    parts = [grams, sparse.csr_matrix(flags(texts, [item.role for item in items]))]
+    if vectors:
+        from tidal_plugins import OnnxEmbedder
+
+        parts.append(sparse.csr_matrix(OnnxEmbedder().embed(texts)))
+    return sparse.hstack(parts).tocsr()
+
+
+def acts_of(items: Sequence[Labelled]) -> NDArray[Any]:
+    return np.array([ACTS.index(item.act) for item in items])
+
+
+def tags_of(items: Sequence[Labelled]) -> NDArray[Any]:
+    return np.array([[tag in item.tags for tag in TAGS] for item in items])
+
+
+def best_threshold(truth: NDArray[Any], chances: NDArray[Any]) -> float:
+    """Return the threshold of the best F1, to two digits."""
+    return max((round(0.01 * step, 2) for step in range(5, 90)), key=lambda least: measures(truth, chances >= least)[2])
+
+
+def measures(truth: NDArray[Any], said: NDArray[Any]) -> tuple[float, float, float]:
+    """Return precision, recall and F1."""
+    right = int((truth & said).sum())
+    precision, recall = right / max(int(said.sum()), 1), right / max(int(truth.sum()), 1)
+    return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
+
+
+def _table(fitted: Fitted, items: Sequence[Labelled], expected: NDArray[Any], apart: Any, *, vectors: bool) -> Table:
+    table = Table(title="with vectors" if vectors else "n-grams alone")
+    table.add_column("precision / recall / F1 (positives)")
+    for name in ("across conversations", *PARTS):
+        table.add_column(name)
+    odds = {
+        part: matrix(kept, vectors=vectors) @ fitted.coefficients + fitted.bias for part, kept in apart.items() if kept
+    }
+    right = [f"{(o[:, : len(ACTS)].argmax(1) == acts_of(apart[p])).mean():.3f}" for p, o in odds.items()]
+    table.add_row("act, share right", "", *right)
+    for number, act in enumerate(ACTS):
+        cells = [_cell(acts_of(apart[p]) == number, o[:, : len(ACTS)].argmax(1) == number) for p, o in odds.items()]
+        table.add_row(act, "", *cells)
+    for number, tag in enumerate(TAGS):
+        least, column = fitted.thresholds[len(ACTS) + number], len(ACTS) + number
+        cells = [_cell(tags_of(items)[:, number], expected[:, number] >= least)]
+        for part, o in odds.items():
+            cells.append(_cell(tags_of(apart[part])[:, number], 1 / (1 + np.exp(-o[:, column])) >= least))
+        table.add_row(f"{tag} ≥ {least:.2f}", *cells)
+    return table
+
+
+def _cell(truth: NDArray[Any], said: NDArray[Any]) -> str:
+    precision, recall, f1 = measures(truth, said)
+    return f"{precision:.2f} / {recall:.2f} / {f1:.2f} ({int(truth.sum())})"
+
+
+if __name__ == "__main__":
+    main()

@@ -63,7 +63,8 @@ class Store:
             memory.record(messages=[Message(role, text)])
         elif text.strip():
             memory.remember(text)
-        return sorted(memory.facts.conflicts(), key=lambda conflict: list(facts).index(conflict.key))
+        order = [key.strip() for key in facts]  # as keys are stored
+        return sorted(memory.facts.conflicts(), key=lambda conflict: order.index(conflict.key))
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
     from tidal_plugins.model.reader import ModelAnswer
     from tidal_plugins.model.recall import Coverage
+    from tidal_plugins.model.sentence import SentenceTags
     from tidal_plugins.model.sink import SinkBatch, SinkIds
     from tidal_plugins.model.summary import Source, Statement
 
@@ -49,6 +50,31 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class SentenceEncoder(Protocol):
+    """Turns sentences into vectors of their form, which tell tense, mood and kind rather than the topic.
+
+    ``forms`` returns one row of length 1 for each text. ``id`` names the model. An embedder may be one, as the default
+    one is: then its tagger reads better.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    def forms(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class SentenceTagger(Protocol):
+    """Reads what sentences do and what they carry.
+
+    ``tag`` returns a ``SentenceTags`` for each sentence; ``roles`` are those of who said them, such as ``user``. It may
+    be called from several threads.
+    """
+
+    def tag(self, sentences: Sequence[str], roles: Sequence[str]) -> Sequence[SentenceTags]: ...
 
 
 @runtime_checkable

@@ -29,6 +29,10 @@ from tidal_plugins.embedding.onnx_model import LOCATION, MAX_TOKENS, MINILM, lin
 from tidal_plugins.embedding.weights import DEFAULT_MODEL, DEFAULT_SHA256, file_sha256, find
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
+MIDDLE = 3
+"""The layer whose mean over tokens is the second output. It says more of a sentence's form, such as tense and mood,
+than the last one, which says what a text is about: tags are read off it better (average precision on stories that
+nothing was fitted on .49 instead of .42)."""
 OPSET, CONTRIB, IR_VERSION = 20, "com.microsoft", 9
 INT8 = 127
 
@@ -126,14 +130,16 @@ class Graph:
 
     def model(self, inputs: Sequence[str]) -> onnx.ModelProto:
         given = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in inputs]
-        made = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["texts", WIDTH])
-        graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", given, [made], list(self.tensors.values()))
+        made = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["texts", WIDTH]) for name in ("embedding", "form")
+        ]
+        graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", given, made, list(self.tensors.values()))
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="tidal-plugins")
 
 
-def bert(graph: Graph, words: str, linear: Linear, mask: str = "") -> str:
-    """Add the layers on top of the words' vectors; returns the name of the last one's output.
+def bert(graph: Graph, words: str, linear: Linear, mask: str = "") -> tuple[str, str]:
+    """Add the layers on top of the words' vectors; returns the names of the last one's and the middle one's output.
 
     ``mask``, shape ``(texts, tokens)``, int32, is 0 for padding.
     """
@@ -146,6 +152,7 @@ def bert(graph: Graph, words: str, linear: Linear, mask: str = "") -> str:
     graph.constant("last_axis", [-1])
     graph.constant("root_of_width", np.float32(WIDTH**0.5))
     x = normalised(graph, graph.add("Add", [words, graph.add("Add", [places, kind], "placed")], "told"), "embeddings")
+    middle = x
     for number in range(LAYERS):
         layer = f"encoder.layer.{number}"
         sides = [linear(graph, x, f"{layer}.attention.self.{side}", side) for side in ("query", "key", "value")]
@@ -156,7 +163,8 @@ def bert(graph: Graph, words: str, linear: Linear, mask: str = "") -> str:
         wide = graph.add("Gelu", [linear(graph, x, f"{layer}.intermediate.dense", "wide")], f"{layer}.gelu")
         narrow = linear(graph, wide, f"{layer}.output.dense", "narrow")
         x = normalised(graph, graph.add("Add", [narrow, x], f"{layer}.summed"), f"{layer}.output")
-    return x
+        middle = x if number == MIDDLE - 1 else middle
+    return x, middle
 
 
 def normalised(graph: Graph, x: str, layer: str) -> str:
@@ -173,10 +181,10 @@ def normalised(graph: Graph, x: str, layer: str) -> str:
     )
 
 
-def pooled(graph: Graph, x: str) -> None:
-    """Add the direction of the mean over tokens, which is that of the sum."""
-    total = graph.add("ReduceSum", [x, graph.constant("tokens_axis", [1])], "sum", keepdims=0)
-    graph.add("LpNormalization", [total], "embedding", axis=-1, p=2)
+def pooled(graph: Graph, x: str, name: str) -> None:
+    """Add the output ``name``: the direction of the mean over tokens, which is that of the sum."""
+    total = graph.add("ReduceSum", [x, graph.constant("tokens_axis", [1])], f"{name}.sum", keepdims=0)
+    graph.add("LpNormalization", [total], name, axis=-1, p=2)
 
 
 # in full precision
@@ -189,10 +197,11 @@ def graph_fp32(tensors: Mapping[str, Tensor]) -> onnx.ModelProto:
         if not name.startswith("pooler."):
             graph.tensors[name] = reference(name, tensor)
     words = graph.add("Gather", ["embeddings.word_embeddings.weight", "input_ids"], "words")
-    x = bert(graph, words, linear_fp32, graph.add("Cast", ["attention_mask"], "mask", to=TensorProto.INT32))
+    outputs = bert(graph, words, linear_fp32, graph.add("Cast", ["attention_mask"], "mask", to=TensorProto.INT32))
     shares = graph.add("Cast", ["attention_mask"], "shares", to=TensorProto.FLOAT)
     column = graph.add("Unsqueeze", [shares, "last_axis"], "column")
-    pooled(graph, graph.add("Mul", [x, column], "unpadded"))
+    for x, name in zip(outputs, ("embedding", "form"), strict=True):
+        pooled(graph, graph.add("Mul", [x, column], f"{name}.unpadded"), name)
     return graph.model(["input_ids", "attention_mask"])
 
 
@@ -240,7 +249,8 @@ def graph_int8(tensors: Mapping[str, Tensor], factors: Mapping[str, NDArray[np.f
     found = graph.add("Gather", [graph.constant("words.rows", rows), "input_ids"], "words.found")
     scale = graph.add("Gather", [graph.constant("words.scales", scales), "input_ids"], "words.scale")
     words = graph.add("Mul", [graph.add("Cast", [found], "words.float", to=TensorProto.FLOAT), scale], "words")
-    pooled(graph, bert(graph, words, linear))
+    for x, name in zip(bert(graph, words, linear), ("embedding", "form"), strict=True):
+        pooled(graph, x, name)
     return graph.model(["input_ids"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -19,7 +20,7 @@ from tidal_plugins.embedding.weights import (
     find,
     unavailable,
 )
-from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.errors import EmbedderUnavailable, EmbeddingError
 from tidal_plugins.validation import check_choice, check_path
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 Precision = Literal["int8", "fp32"]
 
-INT8_SHA256 = "61d80856a021abaa5c814a9fe4c2e84053d2d0d10c594b1c68b32d37a3d9a0cc"
+INT8_SHA256 = "25d46e82dcdd0fa3a240e4238a2af77e02c82c36628f9d12745445113094e158"
 """Of the file that ``make export-minilm`` writes, which prints it."""
-INT8_ID = f"{DEFAULT_ID}/int8-{INT8_SHA256[:6]}"
+INT8_ID = f"{DEFAULT_ID}/int8-61d808"
+"""Names the vectors in 8 bits. It stays as long as these do, whatever else the file gives."""
 
 WAYS_TO_FILES = ("install tidal-plugins again, with onnxruntime and tokenizers", "pass the folder of an exported model")
 
@@ -110,16 +112,33 @@ class OnnxEmbedder(BatchEmbedder):
         """Load the model now (some .1 s) rather than on first use; does nothing if it is loaded."""
         self._loaded()
 
+    def forms(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of the form of texts, one row of length 1 for each: float32, ``(len(texts), dimensions)``.
+
+        They come from a middle layer, and tell more of tense, mood and kind than those of :meth:`embed`, which tell
+        what a text is about. Raises ``EmbedderUnavailable`` for another model than the default one.
+        """
+        import numpy as np
+
+        if self._folder:
+            raise EmbedderUnavailable(f"{self._named()} has no vectors of forms; use the default model for them")
+        size = self._texts_at_once()
+        parts = [self._run(list(texts[at : at + size]), "form") for at in range(0, len(texts), size)]
+        return np.concatenate([np.empty((0, self.dimensions), np.float32), *parts])
+
     def _texts_at_once(self) -> int:
         return 1 if self._loaded().takes_one_text else self._batch_size
 
     def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
+        return self._run(texts)
+
+    def _run(self, texts: list[str], output: str | None = None) -> NDArray[np.float32]:
         model = self._loaded()
         # No fork while several threads share a run: the child would wait for those that it does not have.
         alone = _loading if self._threads > 1 else nullcontext()
         try:
             with alone:
-                return model.run(texts)
+                return model.run(texts, output)
         except Exception as error:
             raise EmbeddingError(
                 f"{self._named()} could not embed: {type(error).__name__}: {error}. "

@@ -82,8 +82,8 @@ class OnnxModel:
         names = [made.name for made in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
 
-    def run(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row of length 1 for each text."""
+    def run(self, texts: Sequence[str], output: str | None = None) -> NDArray[np.float32]:
+        """Return one row of length 1 for each text: of the embedding, or of another output of the graph."""
         import numpy as np
 
         tokens = [self._tokenizer.encode(text).ids for text in texts]  # encode_batch would start threads of its own
@@ -92,7 +92,7 @@ class OnnxModel:
         for row, own in enumerate(tokens):
             ids[row, : len(own)], mask[row, : len(own)] = own, 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        [rows] = self._session.run([self._output], {name: feed[name] for name in self._inputs})
+        [rows] = self._session.run([output or self._output], {name: feed[name] for name in self._inputs})
         return self._unit(np.asarray(rows, np.float32), mask)
 
     def _unit(self, rows: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -265,7 +265,7 @@ def test_a_turn_is_stored_with_its_jobs_which_hold_no_text(open_memory: OpenMemo
     memory = open_memory(settings=BY_HAND)
     told(memory)
     found = counts(memory)
-    assert [found[kind] for kind in KINDS if found[kind]] == [2, 2, 2, 2]
+    assert [found[kind] for kind in KINDS if found[kind]] == [2, 2, 2, 2, 2]
     lines = [line for kind in KINDS for line in storage_of(memory).read_log(memory.scope, kind)]
     assert "ferry" not in str(lines).lower()
 

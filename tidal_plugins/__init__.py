@@ -99,6 +99,7 @@ if typing.TYPE_CHECKING:
     )
     from tidal_plugins.model.receipt import Erasure, Receipt
     from tidal_plugins.model.retention import Retention
+    from tidal_plugins.model.sentence import SentenceTags
     from tidal_plugins.model.session import (
         Annotation,
         AuditEntry,
@@ -126,6 +127,8 @@ if typing.TYPE_CHECKING:
         GraphSink,
         Redactor,
         Reranker,
+        SentenceEncoder,
+        SentenceTagger,
         Summariser,
         TokenCounter,
         TurnReader,
@@ -258,6 +261,9 @@ __all__ = [
     "SecretRefused",
     "Section",
     "Seed",
+    "SentenceEncoder",
+    "SentenceTagger",
+    "SentenceTags",
     "SentenceTransformerEmbedder",
     "Session",
     "SessionClosed",
@@ -388,6 +394,9 @@ _LOADED_WHEN_USED = {
     "Secret": "english.secrets",
     "Section": "model.capsule",
     "Seed": "model.consolidation",
+    "SentenceEncoder": "protocols",
+    "SentenceTagger": "protocols",
+    "SentenceTags": "model.sentence",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

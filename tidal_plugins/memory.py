@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         GraphExtractor,
         Redactor,
         Reranker,
+        SentenceTagger,
         Summariser,
     )
     from tidal_plugins.retrieval.federation import Peer
@@ -64,6 +65,7 @@ class TidalMemory(CompactingView):
         graph_extractor: reads entities and relations. Default: rules.
         redactor: finds the secrets that are replaced before anything is stored. Default: :class:`DefaultRedactor`.
         reranker: orders the best candidates of every recall. Default: none.
+        tagger: reads what sentences do and carry. Default: a linear model that ships.
         assessor: chooses the further queries of a recall with several hops. Default: rules.
         peers: other memories that recall and whisper read too: paths, open memories or :class:`Peer`.
         settings: what differs from the defaults.
@@ -88,6 +90,7 @@ class TidalMemory(CompactingView):
         reranker: Reranker | None = None,
         redactor: Redactor | None = None,
         assessor: CoverageAssessor | None = None,
+        tagger: SentenceTagger | None = None,
         peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
         scope: Scope = ("default",),
@@ -97,7 +100,9 @@ class TidalMemory(CompactingView):
         from tidal_plugins.plugs import Plugs
 
         check_scope(scope)  # before a file is made
-        plugs = Plugs(embedder, emotion, summariser, claim_extractor, graph_extractor, reranker, redactor, assessor)
+        plugs = Plugs(
+            embedder, emotion, summariser, claim_extractor, graph_extractor, reranker, redactor, assessor, tagger
+        )
         build = partial(open_services, plugs=plugs, peers=peers, settings=settings, clock=clock)
         super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
         self._rebuild = partial(build, None, key=None, read_only=False)
@@ -176,7 +181,8 @@ class TidalMemory(CompactingView):
         if not isinstance(text, Iterable | Note):
             raise InvalidText(f"give texts or Notes to remember, got {shown(text)}")
         notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
-        stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
+        with self._services.worker.recording(self.scope):
+            stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
         return stored[0] if isinstance(text, str | Note) else stored
 
     def forget(

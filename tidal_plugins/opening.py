@@ -26,7 +26,9 @@ from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
+from tidal_plugins.language.tagger import best_for
 from tidal_plugins.plugs import Plugs
+from tidal_plugins.reading.sentences import SentenceReading
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import OpenMemory, Peer, checked_peers, federation
 from tidal_plugins.retrieval.pipeline import Recaller
@@ -113,6 +115,7 @@ def _handlers(writer: Writer, plugs: Plugs) -> Handlers:
         index=EntryIndexer(writer),
         link=Linker(writer),
         supersede=SupersessionFinder(storage, jobs, tuning.supersession, partial(stand_alone, writer)),
+        tag=SentenceReading(storage, jobs, lambda: plugs.tagger or best_for(writer.embedder.embedder)),
         read=TurnReading(storage, jobs, tuning, episodes, frames, message_entry_id, plugs.graph_extractor),
         entries=GraphEntries(storage, jobs, tuning, writer),
         model=ModelReading(storage, jobs, tuning, episodes, frames, writer.model, budget),

@@ -15,6 +15,7 @@ from tidal_plugins.protocols import (
     GraphExtractor,
     Redactor,
     Reranker,
+    SentenceTagger,
     Summariser,
     check_embedder,
     check_protocol,
@@ -36,12 +37,14 @@ class Plugs:
     reranker: Reranker | None = None
     redactor: Redactor | None = None
     assessor: CoverageAssessor | None = None
+    tagger: SentenceTagger | None = None
 
     def __post_init__(self) -> None:
         check_protocol(self.summariser, Summariser, "a summariser has a method summarise")
         check_protocol(self.reranker, Reranker, "a reranker has a method rerank")
         check_protocol(self.assessor, CoverageAssessor, "an assessor has a method assess")
         check_protocol(self.redactor, Redactor, "a redactor has a method find")
+        check_protocol(self.tagger, SentenceTagger, "a tagger has a method tag")
         check_protocol(self.claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
         check_protocol(self.graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
         if self.embedder is not None:

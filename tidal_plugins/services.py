@@ -28,10 +28,8 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope, bare_id
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.plugs import Plugs
-from tidal_plugins.protocols import (
-    Embedder,
-    check_embedder,
-)
+from tidal_plugins.protocols import Embedder, check_embedder
+from tidal_plugins.reading.sentences import TAG, SentenceReading
 from tidal_plugins.retrieval.federation import Federation
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import Request
@@ -63,7 +61,7 @@ if TYPE_CHECKING:
     from tidal_plugins.presence.engine import PresenceEngine
     from tidal_plugins.storage.postgres.replica import ReplicaReads
 
-KINDS = (INDEX, LINK, SUPERSEDE, READ, ENTRIES, MODEL)
+KINDS = (INDEX, LINK, SUPERSEDE, TAG, READ, ENTRIES, MODEL)
 """The kinds of jobs."""
 
 T = TypeVar("T")
@@ -79,19 +77,21 @@ class Handlers:
     index: EntryIndexer
     link: Linker
     supersede: SupersessionFinder
+    tag: SentenceReading
     read: TurnReading
     entries: GraphEntries
     model: ModelReading
 
     def in_order(self, *, graph: bool) -> Sequence[Handler[Any]]:
         """Return the handlers in the order in which a worker asks them, without the reading if ``graph`` is off."""
-        first = (self.index, self.link, self.supersede)
+        first = (self.index, self.link, self.supersede, self.tag)
         return (*first, self.read, self.entries, self.model) if graph else (*first, self.entries, self.model)
 
     def learn(self, jobs: Jobs, scope: Scope, limit: int) -> int:
         """Do what waits in a scope, reading ``limit`` turns at most, and return how many were read."""
         run(jobs, self.link, scope)
         run(jobs, self.supersede, scope)
+        run(jobs, self.tag, scope)
         read = run(jobs, self.read, scope, limit=limit)
         run(jobs, self.entries, scope)
         jobs.settle(scope)

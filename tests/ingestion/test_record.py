@@ -347,7 +347,7 @@ def test_an_id_of_another_store_is_named_as_such(memory: TidalMemory, open_memor
 
 # the statements of SQL that recording takes: few, and as many in a large store as in a small one
 
-MOST = 44
+MOST = 45
 """Statements of one turn of two texts, each row of a table counted as one."""
 
 

@@ -59,6 +59,7 @@ class Graph(KnowledgeGraph):
         """
         most, handlers = None if limit is None else checked_limit(limit), self._services.handlers
         found, do = Extracted(), partial(self._services.do, scope=self._scope, wait=most is None)
+        do(handlers.tag, failed=failed)
         for handler in (handlers.read, handlers.model):
             done = do(handler, limit=most, failed=failed)
             written = do(handlers.entries, failed=failed).results

@@ -17,7 +17,7 @@ from tidal_plugins.facts.mapping import FACT_CHANNEL
 from tidal_plugins.facts.observations import STATES_OF
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.derived import purge
-from tidal_plugins.ingestion.following import forget_derived, read_turns
+from tidal_plugins.ingestion.following import forget_derived, read_notes, read_turns
 from tidal_plugins.ingestion.pipeline import flag, load_links, prepare_notes
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.repeats import duplicates, promote, reword
@@ -27,6 +27,7 @@ from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_i
 from tidal_plugins.model.link import WORDING, Link
 from tidal_plugins.model.supersession import CORRECTED, Replacement
 from tidal_plugins.model.trust import CHANNELS
+from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, WhereLinks
 from tidal_plugins.supersession.store import SupersessionStore
@@ -107,8 +108,10 @@ def _store(writing: Writing, plan: Plan, standing: Entry, earlier: Record, episo
     load_links(batch, [plan])
     flag(batch, plan)
     batch.store()
-    if read_turns(writer, scope, sorted(episodes), episodes, now):
-        note(writer.storage, scope, now)
+    forget_sentences(storage := writer.storage, scope, [stored.id])
+    if not read_turns(writer, scope, sorted(episodes), episodes, now):
+        read_notes(writer, scope, [stored.id], now)
+    note(storage, scope, now)
     return stored
 
 

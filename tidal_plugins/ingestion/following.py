@@ -13,6 +13,7 @@ from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import enqueue, note
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.reading.sentences import TAG
 from tidal_plugins.supersession.finder import SUPERSEDE
 
 
@@ -25,18 +26,26 @@ def follow(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         note(writing.writer.storage, writing.scope, writing.now)
 
 
+def read_notes(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) -> None:
+    """Have the sentences of notes read. Call it inside the transaction that stores them."""
+    if ids:
+        enqueue(writer.storage, scope, TAG, dict.fromkeys(ids), now, replacing=ids)
+        note(writer.storage, scope, now)
+
+
 def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
-    """Have turns read, of which ``grown`` may wait for it already, and return whether anybody reads.
+    """Have turns read, of which ``grown`` may wait for it already, and return whether there are any.
 
     Call it inside the transaction that changes them. A worker first reads those that its own process has stored.
     """
     jobs, settings = dict.fromkeys(episodes), writer.settings
+    enqueue(writer.storage, scope, TAG, jobs, now, replacing=grown)
     if settings.supersession.enabled:
         enqueue(writer.storage, scope, SUPERSEDE, jobs, now, replacing=grown)
     readers = [READ] if settings.graph.enabled else []
     for kind in [*readers, MODEL] if writer.model.reader else readers:
         enqueue(writer.storage, scope, kind, jobs, now, replacing=grown, by=writer.jobs.throttle.name)
-    return settings.supersession.enabled or settings.graph.enabled or writer.model.reader is not None
+    return bool(jobs)
 
 
 def forget_derived(

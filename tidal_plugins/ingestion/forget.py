@@ -30,6 +30,7 @@ from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.repeating import repeated
@@ -107,6 +108,7 @@ def _erased(
         mark_unscrubbed(writer.storage)
     derived = forget_derived(writer, scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
     links = writer.storage.erase_links(scope, WhereLinks(ends=plan.gone))
+    forget_sentences(writer.storage, scope, plan.gone)
     writer.storage.erase(scope, list(plan.gone))
     writer.put(scope, plan.records, replace=True)
     ended = facts.difference(plan.gone, writer.storage.summaries(scope, facts))

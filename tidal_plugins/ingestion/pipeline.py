@@ -19,7 +19,7 @@ from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.episodes import load_numbers, number, store_episode, to_entry
 from tidal_plugins.ingestion.feeling import feel, set_mood
-from tidal_plugins.ingestion.following import follow
+from tidal_plugins.ingestion.following import follow, read_notes
 from tidal_plugins.ingestion.frames import note_shown
 from tidal_plugins.ingestion.gate import admit, compare, tally
 from tidal_plugins.ingestion.plan import Plan, TurnPlan, Writing
@@ -131,3 +131,4 @@ def store_notes(writing: Writing, plans: Sequence[Plan]) -> None:
         for step in NOTE_STEPS:
             step(batch, plan)
     batch.store()
+    read_notes(writing.writer, writing.scope, [entry.id for plan in plans for entry in plan.entries], writing.now)

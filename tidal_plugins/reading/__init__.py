@@ -1,0 +1,1 @@
+"""What is read of entries beside their words, and kept with them."""

@@ -85,11 +85,10 @@ class Features:
 
     def of(self, items: Sequence[Labelled]) -> Any:
         texts = [item.text for item in items]
-        found = rows(texts)
-        count = np.maximum(sum(np.diff(bounds) for _, bounds in found), 1)
-        owner = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(bounds)) for _, bounds in found])
-        hashed = np.concatenate([each for each, _ in found])
-        grams = sparse.csr_matrix((1 / np.sqrt(count[owner]), (owner, hashed)), shape=(len(texts), 1 << BITS))
+        hashed, bounds = rows(texts)
+        count = np.diff(bounds)
+        values = np.repeat(1 / np.sqrt(count), count)
+        grams = sparse.csr_matrix((values, hashed, bounds), shape=(len(texts), 1 << BITS))
         parts = [grams, sparse.csr_matrix(flags(texts, [item.role for item in items]))]
         if self.encoder:
             forms = self.encoder.forms([text[:LONGEST] for text in texts])

@@ -67,11 +67,14 @@ def test_a_sentence_is_read_alike_alone_and_among_others() -> None:
 
 
 def test_ngrams_are_those_of_the_sentence_alone() -> None:
-    [*characters, _, _, _] = rows(["abc"])
-    assert [len(hashed) for hashed, _ in characters] == [4, 3, 2, 1], "of « abc »"
-    words = rows(["I don't go, ok?"])[len(CHARACTERS) :]
-    assert [len(hashed) for hashed, _ in words] == [8, 7, 6], "i, don't, go, a comma, ok, a mark, and the two bounds"
-    assert len(words) == len(WORDS)
+    hashed, bounds = rows(["abc", "I don't go, ok?"])
+    words = len("^ i don't go , ok ? $".split())
+    assert bounds[1] == sum((4, 3, 2, 1)) + sum((3, 2, 1)), "of « abc », and of its word between two bounds"
+    assert bounds[2] - bounds[1] == sum((16, 15, 14, 13)) + sum((words, words - 1, words - 2))
+    alone, _ = rows(["I don't go, ok?"])
+    assert sorted(alone) == sorted(hashed[bounds[1] :])
+    assert len(CHARACTERS) == 4
+    assert len(WORDS) == 3
 
 
 def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path) -> None:

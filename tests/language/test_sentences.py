@@ -48,7 +48,7 @@ def tags(memory: TidalMemory, entry: Entry) -> list[set[str]]:
 def test_a_note_and_a_turn_are_read_in_the_background_and_by_ngrams_before(memory: TidalMemory, tagger: Sure) -> None:
     note = memory.remember(MOVED)
     episode = memory.record("Could you move it?", "Done. It is at ten.")
-    said = [memory.entries.get(id_) for id_ in episode.entries]
+    said = [memory.get(id_) for id_ in episode.entries]
     plain = [set(one.tags) for one in tag(units(MOVED))]
     assert tags(memory, note) == plain
     memory.graph.index_pending()

@@ -37,8 +37,9 @@ _FOLDED = str.maketrans({**dict.fromkeys("123456789", "0"), "’": "'", "‘": "
 _BOUND = " "
 
 
-def rows(sentences: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return for each kind of n-gram the rows of the table, and where those of each sentence begin.
+def rows(sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of the table that the n-grams of sentences have, one sentence after the other, and where those of
+    each begin.
 
     The second array has one element more than there are sentences: the number of rows.
     """
@@ -52,21 +53,19 @@ def rows(sentences: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.i
     owner = np.repeat(np.arange(len(texts)), np.diff(bounds))
     powers, inverses = _powers(1 << int(len(codes) + 1).bit_length())
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum((codes + np.uint64(1)) * powers[: len(codes)])])
-
-    def kind(
-        start: NDArray[np.int64], end: NDArray[np.int64], salt: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        whole = owner[start] == owner[end - 1]
-        start, end = start[whole], end[whole]
-        hashed = (sums[end] - sums[start]) * inverses[start] + np.uint64(salt)
-        hashed = (hashed ^ (hashed >> np.uint64(31))) * np.uint64(_MIX)
-        return (hashed >> np.uint64(64 - BITS)).astype(np.int64), np.searchsorted(start, bounds)
-
-    places = np.arange(len(codes))
-    found = [kind(places[: len(codes) - n + 1], places[n - 1 :] + 1, n) for n in CHARACTERS if len(codes) >= n]
-    begins, ends = _words(codes, bounds)
-    found += [kind(begins[: len(begins) - n + 1], ends[n - 1 :], 100 + n) for n in WORDS if len(begins) >= n]
-    return found
+    places, (begins, ends) = np.arange(len(codes)), _words(codes, bounds)
+    first = [places[: max(0, len(codes) - n + 1)] for n in CHARACTERS]
+    first += [begins[: max(0, len(begins) - n + 1)] for n in WORDS]
+    last = [places[n - 1 :] + 1 for n in CHARACTERS] + [ends[n - 1 :] for n in WORDS]
+    salts = np.repeat(np.array([*CHARACTERS, *(100 + n for n in WORDS)], np.uint64), [len(one) for one in first])
+    start, end = np.concatenate(first), np.concatenate(last)
+    hashed = (sums[end] - sums[start]) * inverses[start] + salts
+    hashed = ((hashed ^ (hashed >> np.uint64(31))) * np.uint64(_MIX)) >> np.uint64(64 - BITS)
+    owners = owner[start]
+    owners[owners != owner[end - 1]] = len(texts)  # no n-gram reaches into the next sentence
+    order = np.argsort(owners, kind="stable")
+    found = np.searchsorted(owners[order], np.arange(len(texts) + 1))
+    return hashed[order[: found[-1]]].astype(np.int64), found
 
 
 def _words(codes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

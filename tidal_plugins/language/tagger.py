@@ -59,14 +59,10 @@ class Weights:
         """Return the log-odds of acts and tags, a row for each sentence."""
         import numpy as np
 
-        sums = np.zeros((len(sentences), self.table.shape[1]))
-        count = np.zeros(len(sentences))
-        for hashed, bounds in rows(sentences):
-            running = np.cumsum(self.table[hashed], axis=0, dtype=np.float64)
-            running = np.concatenate([np.zeros((1, running.shape[1])), running])
-            sums += running[bounds[1:]] - running[bounds[:-1]]
-            count += np.diff(bounds)
-        odds = sums / np.sqrt(np.maximum(count, 1))[:, None] + flags(sentences, roles) @ self.flags + self.bias
+        hashed, bounds = rows(sentences)
+        count = np.maximum(np.diff(bounds), 1)
+        sums = np.add.reduceat(self.table[hashed], bounds[:-1], axis=0)  # no sentence is without n-grams: of its bounds
+        odds = sums / np.sqrt(count)[:, None] + flags(sentences, roles) @ self.flags + self.bias
         if forms is not None:
             odds = odds + centered(forms, self.center) @ self.forms
         return np.asarray(odds, np.float64)

@@ -56,7 +56,7 @@ def test_what_is_important_is_kept_however_well_known(gated: TidalMemory) -> Non
 
 
 def test_a_turn_tells_what_became_of_each_entry(gated: TidalMemory, clock: FrozenClock) -> None:
-    turn = gated.record(FILLER, "We decided: the deadline for the migration is Friday, remember that.")
+    turn = gated.record(FILLER, "Noted: nobody deploys the parser on Fridays.")
     user, agent = (turn.admissions[id_] for id_ in turn.entries)
     assert user.ephemeral
     assert not agent.ephemeral

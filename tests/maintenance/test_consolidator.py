@@ -415,6 +415,7 @@ def lived(memory: TidalMemory, clock: FrozenClock) -> None:
     clock.advance(days=100)
     use(memory, clock, first, second)
     memory.associations.link_pending()
+    memory.graph.index_pending()
 
 
 def test_to_run_again_or_in_another_scope_or_with_a_clock_that_went_back_changes_nothing_more(
@@ -423,6 +424,7 @@ def test_to_run_again_or_in_another_scope_or_with_a_clock_that_went_back_changes
     other = memory.scoped("other")
     lived(memory, clock)
     told(other, "nothing to be done")
+    other.graph.index_pending()
     before = contents(memory.path)
     assert run(other) == Consolidation(None, memory.now())
     assert contents(memory.path) == before

@@ -88,13 +88,13 @@ CHATTER = (
 @pytest.mark.parametrize(
     ("kept", "told"),
     [
-        ("The code for the front door is on a card behind the mirror.", "The code for the parser is in a module."),
+        ("Never deploy on Fridays.", "The code for the parser is in a module."),
         ("The spare bulb is in the blue tin under the stairs.", "The spare room is on the left."),
         ("Our dog Bo must not get chocolate.", "The players must not get angry."),
-        ("The keys to the shed are in the jar.", "The key to success is in the details."),
+        ("The spare key is in the blue tin.", "The key to success is in the details."),
     ],
 )
-def test_where_a_thing_is_and_what_harms_does_not_fade(open_memory: OpenMemory, kept: str, told: str) -> None:
+def test_where_a_thing_is_what_harms_and_a_rule_do_not_fade(open_memory: OpenMemory, kept: str, told: str) -> None:
     memory = open_memory()
     ids = [memory.record(text, "I see.", thread=text).entries[0] for text in (kept, told)]
     assert [memory.get(id_).tier is None for id_ in ids] == [True, False]

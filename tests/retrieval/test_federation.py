@@ -576,7 +576,7 @@ def test_the_turns_around_a_peers_hit_come_from_the_peer(open_memory: Any, clock
 
 def test_of_two_stores_a_whisper_shows_the_same_words_once(open_memory: Any, peer_file: Path) -> None:
     memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"threshold": 0.1}))
-    memory.remember(f"{PIANO}!")
+    memory.remember(f"{PIANO}.")
     whisper = memory.whisper(TURN)
     assert [hit.origin for hit in whisper.hits if PIANO in hit.text] == ["own"]
     assert ("diversity", "planner") in {(item.stage, item.origin) for item in whisper.recall.dropped}

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.english.importance import importance
 from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check, identified
@@ -21,6 +20,7 @@ from tidal_plugins.ingestion.pipeline import prepare_turns, store_turns
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
+from tidal_plugins.language.importance import importances
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
@@ -190,7 +190,12 @@ def _plan(
     )
     fresh = replace(episode, messages=unframed(episode.messages[old:], frames))
     numbered = enumerate(fresh.messages, start=old)
-    entries = [_entry(episode, place, message, writing.now) for place, message in numbered if _is_findable(message)]
+    spoken = [(place, message) for place, message in numbered if _is_findable(message)]
+    matters = importances([message.text for _, message in spoken], [message.role for _, message in spoken])
+    entries = [
+        _entry(episode, place, message, writing.now, matter)
+        for (place, message), matter in zip(spoken, matters, strict=True)
+    ]
     episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
     return TurnPlan(entries, episode=episode, known=known, fresh=fresh, affect=affect)
 
@@ -199,7 +204,7 @@ def _is_findable(message: Message) -> bool:
     return message.role in SPOKEN and bool(message.text.strip()) and message.text != FORGOTTEN_TEXT
 
 
-def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Entry:
+def _entry(episode: Episode, place: int, message: Message, now: datetime, importance: float) -> Entry:
     channel: Channel = "user" if message.role == "user" else "agent"
     return Entry(
         id=message_entry_id(episode, message),
@@ -215,7 +220,7 @@ def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Ent
         role=message.role,
         channel=channel,
         trust=TRUST[channel],
-        importance=importance(message.text, role=message.role),
+        importance=importance,
         tags=tags(untagged(message.text)),
         metadata={"message": message.id, **episode.metadata},
     )

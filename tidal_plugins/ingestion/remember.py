@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.english.importance import importance
 from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.ingestion.pipeline import prepare_notes, store_notes
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
+from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.note import Note

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tidal_plugins.patterns import lazy_re
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -34,6 +36,7 @@ _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2⁶⁴
 _INVERSE = pow(_BASE, -1, 2**64)
 _MIX = 0xBF58476D1CE4E5B9
 _FOLDED = str.maketrans({**dict.fromkeys("123456789", "0"), "’": "'", "‘": "'", "“": '"', "”": '"'})
+_MARKS = lazy_re(r"([!?.…])[!?.…]+")
 _BOUND = " "
 
 
@@ -45,9 +48,7 @@ def rows(sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     """
     import numpy as np
 
-    texts = [
-        _BOUND + " ".join(sentence[:LONGEST].lower().translate(_FOLDED).split()) + _BOUND for sentence in sentences
-    ]
+    texts = [_BOUND + _folded(sentence) + _BOUND for sentence in sentences]
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     bounds = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
     owner = np.repeat(np.arange(len(texts)), np.diff(bounds))
@@ -66,6 +67,13 @@ def rows(sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     order = np.argsort(owners, kind="stable")
     found = np.searchsorted(owners[order], np.arange(len(texts) + 1))
     return hashed[order[: found[-1]]].astype(np.int64), found
+
+
+def _folded(sentence: str) -> str:
+    """Return a sentence in lower case, with one digit for all, single spaces, and marks once: a shout says no more."""
+    if sentence.isupper():
+        sentence = sentence.replace("!", ".")
+    return " ".join(_MARKS.sub(r"\1", sentence[:LONGEST].lower().translate(_FOLDED)).split())
 
 
 def _words(codes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,11 +12,11 @@ from itertools import groupby
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.points import Point, points
-from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
+from tidal_plugins.language.importance import importance
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.protocols import Summariser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidal_plugins.language.importance import VITAL
 from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.traits import traits_of
@@ -25,10 +26,10 @@ def prefer_lasting(state: State) -> None:
     """
     import numpy as np
 
-    factor, least = state.settings.recall.lasting, state.settings.decay.important
+    factor = state.settings.recall.lasting
     if factor == 1 or state.query.only_tells or state.request.profile != "balanced":
         return
-    lasting = is_lasting(state.ranked, least)
+    lasting = is_lasting(state.ranked, VITAL)
     if lasting.any():
         state.ranked = state.ranked.weighed(LASTING, np.where(lasting, factor, np.nan)).by_score()
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
+from tidal_plugins.language.importance import VITAL
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.retrieval.deduplicate import first_of_kind
@@ -110,7 +111,7 @@ def _spared(state: State, threshold: float) -> NDArray[np.bool_]:
     if state.query.only_tells or state.confidence < settings.whisper.important * threshold:
         return spared
     first = settings.whisper.max_entries
-    spared[:first] = is_lasting(found.take(slice(first)), settings.decay.important)
+    spared[:first] = is_lasting(found.take(slice(first)), VITAL)
     return spared
 
 

@@ -117,7 +117,7 @@ def test_an_agents_imperative_is_advice_and_no_work(memory, capsules):
 
 
 def test_where_something_lies_stands_in_the_capsule_for_good(memory, capsules):
-    tell(memory, "The door code is on the green card inside the piano.", "The spare key hangs behind the stove.")
+    tell(memory, "The spare bulb is in the blue tin under the stairs.", "The spare key hangs behind the stove.")
     known = capsules.current(NOON + timedelta(days=300))["identity"]
-    assert "green card" in known
+    assert "blue tin" in known
     assert "stove" in known

@@ -79,7 +79,7 @@ def test_a_turn_whose_writing_ends_half_way_is_written_whole_the_next_time(watch
     reference.graph.index_pending()
 
     def stop(number: int) -> None:
-        if number == (parts[-1] if last else 5):
+        if number == parts[-1 if last else len(parts) // 2]:
             raise StorageError("the disk is full")
 
     storage.watch(stop)

@@ -187,7 +187,7 @@ def test_pages_that_cannot_be_read_are_faults_and_no_errors(memory: TidalMemory,
 def test_what_is_lost_is_named_and_left(memory: TidalMemory, path: Path) -> None:
     bad = memory.recall("boiler").ids[0]
     sql(path, f"UPDATE entries SET text = 'forged' WHERE id = '{bad}'")
-    sql(path, "UPDATE log SET value = '{}' WHERE seq = (SELECT max(seq) FROM log)")
+    sql(path, "UPDATE log SET value = '{}' WHERE seq = (SELECT max(seq) FROM log WHERE value <> '{}')")
     for check in (memory.check(), memory.check(repair=True)):
         assert {"entries", "log"} <= {fault.table for fault in check.lost}
         assert bad in {fault.name for fault in check.lost}
@@ -196,7 +196,7 @@ def test_what_is_lost_is_named_and_left(memory: TidalMemory, path: Path) -> None
 
 
 def test_work_that_waits_is_no_fault_and_is_counted(memory: TidalMemory) -> None:
-    assert memory.check().waiting in (0, 1)
+    assert memory.check().waiting in (0, 1, 2)
 
 
 async def test_the_twin_does_the_same(memory: TidalMemory) -> None:

@@ -41,6 +41,7 @@ def test_what_a_reader_keeps_from_being_scrubbed_is_told(open_memory: Any) -> No
 def test_questions_that_took_too_long_are_counted(open_memory: Any) -> None:
     with open_memory(settings=CALM) as memory:
         memory.remember([f"Crate {number} is on the quay." for number in range(900)], metadata={"crate": 1})
+        memory.graph.index_pending()
     hasty = open_memory(settings=Settings(storage={"query_deadline": 1e-6}, graph={"background": False}))
     hasty.recall("crate quay", metadata={"crate": 2})
     assert hasty.stats().timeouts >= 1

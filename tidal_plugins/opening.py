@@ -14,6 +14,7 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.facts.finding import SupersessionFinder
 from tidal_plugins.graph.handlers import AgentModel, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.reader.budget import Budget
 from tidal_plugins.ingestion.associate import Linker
@@ -39,7 +40,6 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.open import open_replica, open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.sqlite.encryption import Key
-from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag
 

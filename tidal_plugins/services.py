@@ -14,6 +14,7 @@ from tidal_plugins.affect.default import check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.facts.finding import SUPERSEDE, SupersessionFinder
 from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL
@@ -40,7 +41,6 @@ from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.damage import A_PAGE, whole, withheld
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.supersession.finder import SUPERSEDE, SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_number, label
 

@@ -18,7 +18,7 @@ def test_figures_follow_what_is_stored_and_done(open_memory: Any) -> None:
     memory.record("The ferry leaves at nine.", "Noted.", thread="harbour")
     memory.remember("The quay is closed on Mondays.")
     told = memory.stats()
-    assert (told.entries, told.waiting, told.unscrubbed_bytes, told.timeouts) == (4, 1, 0, 0)
+    assert (told.entries, told.waiting, told.unscrubbed_bytes, told.timeouts) == (4, 2, 0, 0)
     assert told.file_bytes == Path(memory.path).stat().st_size
     assert told.log_bytes == Path(f"{memory.path}-wal").stat().st_size > 0
     memory.graph.index_pending()

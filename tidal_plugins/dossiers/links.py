@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from tidal_plugins.facts.conflicts import open_conflicts
-from tidal_plugins.facts.mapping import FACT_CHANNEL
+from tidal_plugins.facts.conflicts import FACT_CHANNEL, open_conflicts
+from tidal_plugins.facts.invalidation import SupersessionStore
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fact import FactConflict
@@ -14,7 +14,6 @@ from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.values import to_json
-from tidal_plugins.supersession.store import SupersessionStore
 from tidal_plugins.tuning import Tuning
 
 

@@ -13,7 +13,6 @@ from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.links import links_of
 from tidal_plugins.dossiers.pieces import pieces
 from tidal_plugins.dossiers.points import AGENT_NAME, Point
-from tidal_plugins.dossiers.revaluing import revalues
 from tidal_plugins.dossiers.sharing import is_among, mixed, place, shared
 from tidal_plugins.dossiers.shouted import is_loud, one_shout
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
@@ -28,6 +27,8 @@ from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
 from tidal_plugins.english.requests import requests
 from tidal_plugins.english.rules import is_real
+from tidal_plugins.facts.claims import of_fact
+from tidal_plugins.facts.versions import KEY
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
@@ -194,7 +195,9 @@ class Newest:
 
     def _is_outdated(self, fact: Point) -> bool:
         """Return whether people later gave another value for what a fact is about: what they said stands for it."""
-        return any(point.entry.occurred_at > fact.entry.occurred_at and revalues(point, fact) for point in self._people)
+        key, value = str(fact.entry.metadata.get(KEY, "")), fact.raw.partition(": ")[2]
+        later = (one.entry for one in self._people if one.entry.occurred_at > fact.entry.occurred_at)
+        return any(of_fact(said.text, said.occurred_at, key, value, said.role) for said in later)
 
     @cached_property
     def _people(self) -> list[Point]:

@@ -7,24 +7,32 @@ quotations and statements about the past claim nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite
 from typing import Any
 
+from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 from tidal_plugins.english.clauses import ADVERB, BEFORE, TRAIL
+from tidal_plugins.english.cues import COLOURS, OPPOSED, STATES
 from tidal_plugins.english.hedges import DOUBT, ELSEWHERE, MODAL
-from tidal_plugins.english.opposites import EXCLUSIVE, FALSE, STATES, TRUE, are_opposed
 from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED, QUOTED
 from tidal_plugins.english.sentences import LONGEST, sentences
-from tidal_plugins.english.statements import NATIONALITY
+from tidal_plugins.facts.rivals import rival
+from tidal_plugins.facts.statements import Statement, statement, statements
+from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fact import Claim
+from tidal_plugins.model.supersession import Replacement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import normal, terms
 
 MAX_WORDS = 6
 """Words that a claimed value has at most."""
+CLAIMED = 0.8
+"""The confidence that a text replaces the value of a fact that it names."""
 MAX_ASSIGNED = 3
 """Words after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
 
@@ -51,6 +59,12 @@ _STOP = (
 _VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
 _ARTICLE = lazy_re(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 
+_TRUE = frozenset("true yes on enabled active".split())
+_FALSE = frozenset("false no off disabled inactive".split())
+_EXCLUSIVE = (frozenset(WEEKDAYS), frozenset(MONTHS), COLOURS, frozenset("low medium high critical".split()))
+"""Sets of values of which a thing has one at a time."""
+_NATIONALITY = lazy_re(r"(?:[a-z](?:ish|ese|ian|ean|can|ench)|German|Dutch|Greek|Swiss|Czech|Thai|Welsh)$")
+_PLACE = lazy_re(r"(?:in|on|at|under|behind|beside|by|near|above|below) ")
 _CODE = lazy_re(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
 _NUMBER = lazy_re(r"[-+]?\d+(?:[.,:/\-]\d+)*")
 _PLAIN_NUMBER = lazy_re(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -80,6 +94,59 @@ def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Clai
     return list(found.values())
 
 
+def by_rules(entry: Entry, values: Mapping[str, Any]) -> list[Claim]:
+    """Return what an entry says of facts as rules read it: its plain claims, and the values that it ends or replaces in
+    other words. ``values`` are the facts' values by key."""
+    found = claims(entry.text, values, entry.role)
+    settled = {claim.key for claim in found if contradicts(values[claim.key], claim)}
+    told = statements(entry.text, entry.occurred_at)
+    for key, value in values.items():
+        if key not in settled and (other := _other(told, key, value)):
+            replaced, said = other
+            ends = not replaced.new
+            found.append(
+                Claim(key, _spoken(value) if ends else replaced.new, said.text, negated=ends, explicit=not ends)
+            )
+    return found
+
+
+def of_fact(text: str, at: datetime, key: str, value: str, role: str | None) -> Replacement | None:
+    """Return how a text replaces the value of a fact, or ``None`` if it does not."""
+    for claim in claims(text, [key], role):
+        if contradicts(value, claim):
+            return Replacement(value, "" if claim.negated else str(claim.value), "", CLAIMED)
+    other = _other(statements(text, at), key, value)
+    return other[0] if other else None
+
+
+def _other(told: Sequence[Statement], key: str, value: Any) -> tuple[Replacement, Statement] | None:
+    """Return how a statement that is no plain claim replaces a value, and the statement."""
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return None
+    fact = fact_statement(key, str(value))
+    for said in told:
+        about = {word.casefold() for word in words_of(key)} & set(terms(said.text)) or fact.every & said.every
+        if not about or QUOTED.search(said.text) or DOUBT.search(said.text):
+            continue
+        found = rival(said, fact, 0.0)
+        plain = found and not found.reason
+        if found and not (
+            plain and (ELSEWHERE.search(said.text) or found.new in STATES or _NATIONALITY.search(found.new))
+        ):
+            return found, said
+    return None
+
+
+@lru_cache(maxsize=1024)
+def fact_statement(key: str, value: str) -> Statement:
+    """Return a fact as a statement of the user's."""
+    said = f"{' '.join(words_of(key))}: {value}"
+    return replace(statement(said, _LONG_AGO, key=" ".join(words_of(key))), qualifiers={"owner": frozenset(["self"])})
+
+
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+
+
 def contradicts(value: Any, claim: Claim) -> bool:
     """Return whether a claim cannot be true while the fact has ``value``.
 
@@ -97,7 +164,11 @@ def contradicts(value: Any, claim: Claim) -> bool:
     if claim.explicit:
         return not _within(fact, said)
     return (
-        _opposed(fact, said) or _exclusive(fact, said) or _other_number(fact, said) or _other_name(value, claim.value)
+        _opposed(fact, said)
+        or _other_place(fact, said)
+        or _exclusive(fact, said)
+        or _other_number(fact, said)
+        or _other_name(value, claim.value)
     )
 
 
@@ -176,7 +247,7 @@ def _spoken(value: Any) -> str:
 
 def _polarity(value: Any) -> bool | None:
     word = _state(_spoken(value))
-    return True if word in TRUE else False if word in FALSE else None
+    return True if word in _TRUE else False if word in _FALSE else None
 
 
 def _state(said: str) -> str:
@@ -186,12 +257,17 @@ def _state(said: str) -> str:
 
 
 def _opposed(fact: str, said: str) -> bool:
-    return are_opposed(_state(fact), _state(said))
+    return frozenset((_state(fact), _state(said))) in OPPOSED
+
+
+def _other_place(fact: str, said: str) -> bool:
+    """Return whether both say where something is: under the doormat, in the drawer."""
+    return all(_PLACE.match(one) for one in (fact, said)) and not _within(fact, said)
 
 
 def _exclusive(fact: str, said: str) -> bool:
     a, b = _state(fact), _state(said)
-    return a != b and any(a in words and b in words for words in EXCLUSIVE)
+    return a != b and any(a in words and b in words for words in _EXCLUSIVE)
 
 
 def _alike(fact: str, said: str) -> bool:
@@ -212,7 +288,7 @@ def _other_name(value: Any, said: Any) -> bool:
     """Return whether both are proper names, and neither is part of the other."""
     if not isinstance(value, str) or not _PROPER.fullmatch(value) or not _PROPER.fullmatch(str(said)):
         return False
-    return not _within(normal(value), normal(str(said))) and not NATIONALITY.search(str(said))
+    return not _within(normal(value), normal(str(said))) and not _NATIONALITY.search(str(said))
 
 
 def _within(fact: str, said: str) -> bool:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.english.cues import STATES
 from tidal_plugins.english.secrets import masked, masked_value
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import NotFound
-from tidal_plugins.facts.claims import claims, contradicts
-from tidal_plugins.facts.replacements import replacements
-from tidal_plugins.facts.slotted import slot_claims
+from tidal_plugins.facts.claims import by_rules, contradicts
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
+from tidal_plugins.model.fence import inert
 from tidal_plugins.model.link import Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, supersession_id
 from tidal_plugins.protocols import ClaimExtractor
-from tidal_plugins.scoring.text import normal
+from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Document, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
@@ -33,6 +34,12 @@ CONFLICTS = "conflicts"
 """Collection of open conflicts, by id."""
 
 NO_ID = frozenset({"id"})
+
+FACT_CHANNEL = "facts"
+"""The channel of the entries by which recall finds facts."""
+
+STATE_LASTS = timedelta(hours=24)
+"""Time within which two people's word on a state is at odds: a day later the door may have been opened."""
 
 MAX_QUOTE = 500
 """Characters of a quoted sentence."""
@@ -69,16 +76,6 @@ def claimed(
     return [(entry, claim) for entry in entries for claim in by_rules(entry, values)]
 
 
-def by_rules(entry: Entry, values: Mapping[str, Any]) -> list[Claim]:
-    """Return what an entry says of facts as rules read it: its claims, the values that it ends or replaces, and the
-    slots that it fills with another value."""
-    found = claims(entry.text, values, entry.role)
-    named = {claim.key for claim in found}
-    found += [claim for claim in replacements(entry.text, values) if claim.key not in named]
-    settled = {claim.key for claim in found if contradicts(values[claim.key], claim)}
-    return [*found, *(claim for claim in slot_claims(entry, values) if claim.key not in settled)]
-
-
 def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterable[Said]) -> None:
     """Open a conflict for every claim that contradicts a fact. Call it inside the transaction that stores the entries.
 
@@ -88,6 +85,46 @@ def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterab
         fact = facts.get(normal(claim.key))
         if fact and entry.occurred_at >= fact.since and contradicts(fact.value, claim):
             write_conflict(storage, scope, _conflict(scope, fact, entry, claim))
+
+
+def between(scope: Scope, later: Entry, earlier: Entry, found: Replacement) -> FactConflict | None:
+    """Return the conflict of two texts of which the later one gives another value without a word of change.
+
+    Only what persons say counts. A state may have changed within a day, and a fact has conflicts of its own.
+    """
+    own = all(entry.role in (None, "user") and entry.channel != FACT_CHANNEL for entry in (later, earlier))
+    passed = {
+        found.old.casefold(),
+        found.new.casefold(),
+    } <= STATES and later.occurred_at - earlier.occurred_at > STATE_LASTS
+    if not own or passed or found.reason or not found.new:
+        return None
+    claim, fact = (_sentence(entry.text, value) for entry, value in ((later, found.new), (earlier, found.old)))
+    return FactConflict(
+        id=derive_id(scope, CONFLICTS, "observed", earlier.id, later.id),
+        key=_subject(claim, found.new),
+        fact=fact,
+        claim=claim,
+        negated=False,
+        quote=claim,
+        entry=later.id,
+        citation=later.citation,
+        at=later.occurred_at,
+        against=earlier.id,
+    )
+
+
+def _sentence(text: str, value: str) -> str:
+    """Return the sentence of a text in which a value stands, so that nothing in it can act or cite."""
+    spans = sentences(text)
+    found = next((text[start:end] for start, end in spans if value in text[start:end]), text)
+    return inert(found)[:MAX_QUOTE]
+
+
+def _subject(sentence: str, value: str) -> str:
+    """Return the words that a sentence has before its value."""
+    before = sentence.partition(value)[0] or sentence
+    return " ".join(terms(before)[:4])
 
 
 def write_conflict(storage: Storage, scope: Scope, found: FactConflict) -> None:

@@ -14,7 +14,15 @@ from typing import Any, Literal, Protocol, overload
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.facts.claims import number
-from tidal_plugins.facts.conflicts import CONFLICTS, close, conflict, open_conflicts, reject, without_secrets
+from tidal_plugins.facts.conflicts import (
+    CONFLICTS,
+    FACT_CHANNEL,
+    close,
+    conflict,
+    open_conflicts,
+    reject,
+    without_secrets,
+)
 from tidal_plugins.facts.versions import (
     EVERY_VERSION,
     FACTS,
@@ -42,7 +50,6 @@ from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
 from tidal_plugins.validation import check_depth, check_page, label, page_of
 
-FACT_CHANNEL = "facts"
 MAX_KEY = 200
 """Characters of a key."""
 

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.facts.claims import plain_words
-from tidal_plugins.facts.conflicts import Said, by_rules, claimed, close, close_quoting, flag
-from tidal_plugins.facts.slotted import other_words
+from tidal_plugins.facts.claims import by_rules, plain_words
+from tidal_plugins.facts.conflicts import Said, claimed, close, close_quoting, flag
 from tidal_plugins.model.clock import from_micros
 from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
 from tidal_plugins.model.fact import Fact
@@ -108,8 +107,7 @@ def standing_page(storage: Storage, scope: Scope, limit: int | None, after: int)
 
 
 def mention(storage: Storage, scope: Scope, key: str, value: Any, folded: str, now: datetime) -> None:
-    """Link the words of a fact's key, the first of its value, and those by which others speak of such a fact, to the
-    fact, so that texts on it find it.
+    """Link the words of a fact's key, and the first of its value, to the fact, so that texts on it find it.
 
     The rarest word of the key finds it always, another one only while few facts have it.
     """
@@ -121,7 +119,7 @@ def mention(storage: Storage, scope: Scope, key: str, value: Any, folded: str, n
             derive_id(scope, MENTION, folded, word), MENTION, _node(word), entry, now,
             metadata={KEY: folded, RARE: word == rarest},
         )
-        for word in sorted({*words, *said, *other_words(key, value)})
+        for word in sorted({*words, *said})
     ]  # fmt: skip
     storage.erase_links(scope, WhereLinks(kinds=[MENTION], targets=[entry]))
     storage.put_links(scope, links)
@@ -157,7 +155,7 @@ def flag_earlier(storage: Storage, scope: Scope, fact: Fact) -> None:
     Earlier statements are past, and so is everything that was said of a fact that is updated. Call it inside the
     transaction that stores the fact.
     """
-    words = sorted(plain_words(fact.key).union(terms(str(fact.value))[:MENTIONED], other_words(fact.key, fact.value)))
+    words = sorted(plain_words(fact.key).union(terms(str(fact.value))[:MENTIONED]))
     near = storage.matching(scope, words, EARLIER, Where(kinds=[CONVERSATION])) if words else []
     entries = storage.get(scope, [match.id for match in near]).values()
     said = [(entry, claim) for entry in entries for claim in by_rules(entry, {fact.key: fact.value})]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tidal_plugins.errors import Corrupt
+from tidal_plugins.facts.finding import SUPERSEDE
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.scrub import UNSCRUBBED
@@ -15,7 +16,6 @@ from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import within_deadline
 from tidal_plugins.storage.measures import count_keys, measures
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.supersession.finder import SUPERSEDE
 
 
 def stats(services: Services, scope: Scope) -> Stats:

@@ -12,9 +12,8 @@ from datetime import datetime
 
 from tidal_plugins.english.secrets import masked
 from tidal_plugins.errors import Conflict, Forgotten, InvalidInput
-from tidal_plugins.facts.conflicts import close_quoting
-from tidal_plugins.facts.mapping import FACT_CHANNEL
-from tidal_plugins.facts.observations import STATES_OF
+from tidal_plugins.facts.conflicts import FACT_CHANNEL, close_quoting
+from tidal_plugins.facts.invalidation import SupersessionStore
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.following import forget_derived, read_notes, read_turns
@@ -29,8 +28,7 @@ from tidal_plugins.model.supersession import CORRECTED, Replacement
 from tidal_plugins.model.trust import CHANNELS
 from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.base import Record, WhereLinks
-from tidal_plugins.supersession.store import SupersessionStore
+from tidal_plugins.storage.base import Record
 from tidal_plugins.validation import clean
 
 CORRECTABLE = (CONVERSATION, "skill", "kb", FACT)
@@ -85,7 +83,6 @@ class _Withdrawn:
         storage, scope, id_ = self.writer.storage, self.scope, self.entry.id
         later = SupersessionStore(storage, scope).withdraw(id_)
         close_quoting(storage, scope, [id_])
-        storage.erase_links(scope, WhereLinks(kinds=[STATES_OF], targets=[id_]))
         derived = forget_derived(self.writer, scope, [self.entry], (), self.now)
         purge(storage, scope, {id_, *derived}, self.now)
         episodes = {one.episode for one in storage.get(scope, later).values()} | {self.entry.episode}
@@ -110,7 +107,7 @@ def _store(writing: Writing, plan: Plan, standing: Entry, earlier: Record, episo
     batch.store()
     forget_sentences(storage := writer.storage, scope, [stored.id])
     if not read_turns(writer, scope, sorted(episodes), episodes, now):
-        read_notes(writer, scope, [stored.id], now)
+        read_notes(writer, scope, [stored], now)
     note(storage, scope, now)
     return stored
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from tidal_plugins.facts.finding import SUPERSEDE
+from tidal_plugins.facts.invalidation import may_replace
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.associate import enqueue_links
@@ -14,7 +16,6 @@ from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import enqueue, note
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.reading.sentences import TAG
-from tidal_plugins.supersession.finder import SUPERSEDE
 
 
 def follow(writing: Writing, plans: Sequence[TurnPlan]) -> None:
@@ -26,10 +27,15 @@ def follow(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         note(writing.writer.storage, writing.scope, writing.now)
 
 
-def read_notes(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) -> None:
-    """Have the sentences of notes read. Call it inside the transaction that stores them."""
-    if ids:
+def read_notes(writer: Writer, scope: Scope, notes: Sequence[Entry], now: datetime) -> None:
+    """Have the sentences of notes read, and what they supersede looked for. Call it inside the transaction that stores
+    them."""
+    if notes:
+        ids = [entry.id for entry in notes]
         enqueue(writer.storage, scope, TAG, dict.fromkeys(ids), now, replacing=ids)
+        if writer.settings.supersession.enabled:
+            said = [entry.id for entry in notes if may_replace(entry)]
+            enqueue(writer.storage, scope, SUPERSEDE, dict.fromkeys(said), now, replacing=said)
         note(writer.storage, scope, now)
 
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tidal_plugins.facts.conflicts import write_conflict
-from tidal_plugins.facts.observations import STATES_OF, excluding, link_of, node_of, stated
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.episodes import load_numbers, number, store_episode, to_entry
@@ -46,39 +44,25 @@ def read_claims(writing: Writing, plans: Sequence[Plan]) -> None:
         plan.claims = [claim for claim in claims if claim[0].id in own]
 
 
-def observe(writing: Writing, plans: Sequence[Plan]) -> None:
-    """Read what new entries state of things that no fact stands for."""
-    for plan in plans:
-        plan.observed = stated(plan.entries)
-
-
 def load_links(batch: Batch, plans: Sequence[Plan]) -> None:
-    """Read the entries that new ones repeat, and what was stated earlier of the same things."""
+    """Read the entries that new ones repeat."""
     marks = {mark for plan in plans for mark in plan.marks.values()}
-    nodes = {node_of(batch.scope, made) for plan in plans for made in plan.observed}
-    batch.load_links({FIRST: marks, STATES_OF: nodes})
+    batch.load_links({FIRST: marks})
     batch.entries([link.target for mark in marks for link in batch.links(FIRST, mark)])
 
 
 def flag(batch: Batch, plan: Plan) -> None:
-    """Open a conflict for each claim that contradicts a fact, and for observations that exclude earlier ones."""
-    storage, scope = batch.writer.storage, batch.scope
-    flag_claims(storage, scope, plan.claims)
-    for made in plan.observed:
-        earlier = batch.links(STATES_OF, node_of(scope, made))
-        if (excluded := excluding(scope, made, earlier)) is not None:
-            write_conflict(storage, scope, excluded)
-        batch.put_links([link_of(scope, made, batch.now)])
+    """Open a conflict for each claim that contradicts a fact."""
+    flag_claims(batch.writer.storage, batch.scope, plan.claims)
 
 
-NOTE_PREPARATION: Sequence[Callable[[Writing, Sequence[Plan]], None]] = (embed, compare, read_claims, hear, observe)
+NOTE_PREPARATION: Sequence[Callable[[Writing, Sequence[Plan]], None]] = (embed, compare, read_claims, hear)
 PREPARATION: Sequence[Callable[[Writing, Sequence[TurnPlan]], None]] = (
     embed,
     compare,
     feel,
     read_claims,
     hear,
-    observe,
 )
 
 NOTE_LOADING: Sequence[Callable[[Batch, Sequence[Plan]], None]] = (load_links,)
@@ -131,4 +115,4 @@ def store_notes(writing: Writing, plans: Sequence[Plan]) -> None:
         for step in NOTE_STEPS:
             step(batch, plan)
     batch.store()
-    read_notes(writing.writer, writing.scope, [entry.id for plan in plans for entry in plan.entries], writing.now)
+    read_notes(writing.writer, writing.scope, [entry for plan in plans for entry in plan.entries], writing.now)

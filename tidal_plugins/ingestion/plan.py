@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +16,6 @@ from tidal_plugins.storage.base import Record
 
 if TYPE_CHECKING:
     from tidal_plugins.facts.conflicts import Said
-    from tidal_plugins.facts.observations import Observation
 
 How = Literal["cited", "echoed"]
 """Way in which an answer used a memory that it was shown."""
@@ -42,8 +41,6 @@ class Plan:
     """The cosine of each new entry to the nearest known one. Only the write gate asks for it."""
     claims: list[Said] = field(default_factory=list)
     """The claims of the entries about facts."""
-    observed: Sequence[Observation] = ()
-    """What the entries state of things that no fact stands for."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """What each entry says and in which voice, as a keyed hash, by entry id."""
     intensity: float = 0.0

@@ -70,7 +70,7 @@ def by_part(findings: Iterable[Finding]) -> Iterator[tuple[str, list[Finding]]]:
 class Contradiction:
     """Two findings that cannot both hold: other values or numbers for the same thing, or one denies the other."""
 
-    kind: Literal["value", "number", "negation", "single"]
+    kind: Literal["value", "number", "negation"]
     newer: Finding
     older: Finding
 

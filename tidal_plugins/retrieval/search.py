@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.errors import Corrupt, QueryTimeout
@@ -88,6 +87,7 @@ class Channels:
     columns: Columns
     corpus: Corpus
     damaged: set[str] = field(default_factory=set)
+    known: dict[str, Entry] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     strict: bool = False
 
@@ -176,7 +176,12 @@ class Channels:
 
     def entries(self, ids: Sequence[str], limit: int | None = None) -> dict[str, Entry]:
         """Return the first ``limit`` of ``ids`` that can be read."""
-        return intact(partial(self.storage.get, self.scope), ids, self.damaged, limit)
+        return intact(self._read, ids, self.damaged, limit)
+
+    def _read(self, ids: Sequence[str]) -> dict[str, Entry]:
+        if missing := [id_ for id_ in ids if id_ not in self.known]:
+            self.known.update(self.storage.get(self.scope, missing))
+        return {id_: self.known[id_] for id_ in ids if id_ in self.known}
 
     def unreadable(self) -> list[Dropped]:
         """Return the entries that could not be read, as dropped."""

@@ -7,15 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tidal_plugins.english.former import asks_for_former
+from tidal_plugins.facts.claims import fact_statement
+from tidal_plugins.facts.conflicts import FACT_CHANNEL
+from tidal_plugins.facts.invalidation import SupersessionStore, may_replace
+from tidal_plugins.facts.rivals import rivals_among
+from tidal_plugins.facts.statements import Statement, statements, stems_of
+from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.retrieval.candidates import candidates
 from tidal_plugins.retrieval.read import NO_LINKS, depth
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.text import stems
-from tidal_plugins.supersession.store import SupersessionStore
 
 NEAR_ENOUGH = 0.6
 """Share of the cosine of what it supersedes that an entry needs which has no word of the question."""
+
+RIVALS = 6
+"""The first of the ranking, among which rivals are looked for that no link joins."""
+
+RIVALLING = 0.5
+"""Share of the highest cosine that they need."""
 
 ABOVE = 1e-6
 """The difference of score by which a newer entry stands above the one that it supersedes."""
@@ -33,6 +44,7 @@ def read_supersessions(state: State) -> None:
     if not state.settings.supersession.enabled or _asks_for_former(state):
         return
     links = SupersessionStore(storage, request.scope).chains(found.take(slice(depth(state))).ids, request.now)
+    links += _unlinked(state, links)
     if not links:
         return
     columns, ranked = found.columns, set(found.ids)
@@ -53,6 +65,44 @@ def read_supersessions(state: State) -> None:
     state.ranked = found.without({id_ for id_ in near if id_ not in there})
     for id_ in state.ranked.ids:
         state.dropped.pop(id_, None)  # a stage before had dropped what a link brings back
+
+
+def _unlinked(state: State, links: Sequence[Supersession]) -> list[Supersession]:
+    """Return the rivals among the first of the ranking that no link joins yet: what the question is about says that
+    they are of one thing. Nothing is stored, and what was undone stays so."""
+    request, storage = state.request, state.store.storage
+    found = state.ranked.take(slice(RIVALS))
+    asked = stems_of(request.text)
+    if len(found) < 2 or not asked:
+        return []
+    best = float(found.cosine.max())
+    near = [place for place, cosine in enumerate(found.cosine.tolist()) if cosine >= RIVALLING * best]
+    ids = found.ids
+    entries = state.channels.entries(state.ranked.ids, max(RIVALS, depth(state)))
+    told = [(entry, _statements(entry)) for place in near if (entry := entries.get(ids[place])) and may_replace(entry)]
+    pairs = {
+        (later.id, earlier.id): (later, new, earlier, old)
+        for later, new in told
+        for earlier, old in told
+        if later.occurred_at > earlier.occurred_at
+        and later.channel != FACT_CHANNEL
+        and later.episode != (earlier.episode or "")
+    }
+    made = {}
+    for ends, (later, new, earlier, old) in pairs.items():
+        own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
+        if replaced := rivals_among(new, old, 0.0, one_speaker=own, asked=asked):
+            made[ends] = Supersession(*ends, replaced, later.occurred_at)
+    linked = {(link.later, link.earlier) for link in links}
+    known = SupersessionStore(storage, request.scope).known(made.keys() - linked) if made else set()
+    return [link for ends, link in made.items() if ends not in linked | known]
+
+
+def _statements(entry: Entry) -> Sequence[Statement]:
+    if entry.channel != FACT_CHANNEL:
+        return statements(entry.text, entry.occurred_at)
+    key, _, value = entry.text.partition(": ")
+    return [fact_statement(key, value)]
 
 
 def later_of(links: Iterable[Supersession]) -> set[str]:

@@ -27,6 +27,9 @@ NEARBY = 2_000
 HIDDEN = " (hidden here; the citation leads to it)"
 """Note behind a line that shows a mask in place of a secret."""
 
+WAS = ", was"
+"""Note before a line whose value a later entry replaces."""
+
 _THOUGHT = "- thought: "
 
 STAGE = "whisper"
@@ -85,8 +88,11 @@ def _head(hit: Hit, now: datetime) -> str:
 
 def _line(hit: Hit, now: datetime, sure: float, room: int) -> str:
     head = _head(hit, now)
-    unit, room = hit.unit or _placed(hit), room - len(head)
+    former = [link.replacement.old for link in hit.why.superseded_by]
+    unit, room = hit.unit or _placed(hit), room - len(head) - (len(WAS) if former else 0)
     said = quote(hit.text, unit, room)
+    if any(old in said for old in map(inert, former)):
+        head = f"{head.removesuffix(': ')}{WAS}: "
     if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
         return head + quote(hit.text, unit, room - len(HIDDEN)) + HIDDEN
     was = f" (was {inert(older)})" if (older := hit.older_value(sure)) and older not in hit.text else ""

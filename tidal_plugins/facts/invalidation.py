@@ -1,4 +1,4 @@
-"""The supersession store: links from later entries to those that they supersede, which can be taken back."""
+"""Invalidation: links from later entries to those whose value they take the place of, which can be taken back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.errors import NotFound
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.link import WORDING, Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession, supersession_id
 from tidal_plugins.shown import shown
@@ -23,8 +23,23 @@ FOLLOWED = 16
 """Later entries that are followed at each step, the newest first; the others wait for the next one: things of which
 hundreds of values are known stay cheap."""
 
+KINDS = (CONVERSATION, "kb", FACT)
+"""Kinds of entries that a turn or a note may supersede. Dossiers and skills are kept up to date by others."""
+
+NOTE = 1_000
+"""Characters of a turn or a note that may supersede something; a longer one is a document."""
+ANSWER = 300
+"""The same of an agent's turn: a longer one lists and advises."""
+
 Pair = tuple[Entry, Entry, Replacement]
 """A later entry, the one that it supersedes, and how."""
+
+
+def may_replace(entry: Entry) -> bool:
+    """Return whether an entry may supersede others: a turn's words, or a note that is no document."""
+    if entry.kind not in KINDS or entry.channel in (SYNTHESIS, GRAPH_CHANNEL):
+        return False
+    return len(entry.text) <= (ANSWER if entry.role == "assistant" else NOTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +49,23 @@ class SupersessionStore:
     storage: Storage
     scope: Scope
 
-    def add(self, pairs: Iterable[Pair]) -> int:
-        """Store what was found and return how many links are new. Call it inside a transaction.
+    def add(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """Store what was found and return the pairs whose links are new. Call it inside a transaction.
 
         A link that is known stays as it is: what was undone is not found again. Entries that were forgotten meanwhile
         get none.
         """
-        links = {link.id: link for link in (self._link(*pair) for pair in pairs)}
+        made = {(link := self._link(*pair)).id: (link, pair) for pair in pairs}
+        links = {id_: link for id_, (link, _) in made.items()}
         if not links:
-            return 0
+            return []
         known = {link.id for link in self.storage.links(self.scope, WhereLinks(ids=links))}
         ends = self.storage.summaries(
             self.scope, {end for link in links.values() for end in (link.source, link.target)}
         )
         new = [link for link in links.values() if link.id not in known and {link.source, link.target} <= ends.keys()]
         self.storage.put_links(self.scope, new)
-        return len(new)
+        return [made[link.id][1] for link in new]
 
     def correct(self, later: Entry, earlier: Entry, replacement: Replacement, now: datetime) -> None:
         """Store that an entry was corrected from now on. Call it inside a transaction."""
@@ -105,6 +121,12 @@ class SupersessionStore:
             return []
         links = self.storage.links(self.scope, WhereLinks(ids={step.link for step in steps}))
         return [_supersession(link) for link in links if link.superseded_at is None]
+
+    def known(self, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return those of some pairs, a later and an earlier id each, that have a link, also where it was undone."""
+        ids = {supersession_id(self.scope, *pair): pair for pair in pairs}
+        found = self.storage.links(self.scope, WhereLinks(ids=ids)) if ids else []
+        return {ids[link.id] for link in found}
 
     @repeated
     def undo(self, later: str, earlier: str, now: datetime) -> Supersession:

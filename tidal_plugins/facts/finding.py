@@ -1,31 +1,37 @@
-"""Comparing: each passage of a turn with what was said before it and after it, whatever was recorded first."""
+"""Finding: each passage of a turn or a note is compared with what was said before it and after it, whatever was
+recorded first. A job does so after every write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tidal_plugins.english.changes import CHANGE_VERB
 from tidal_plugins.english.secrets import secrets
-from tidal_plugins.english.values import values
-from tidal_plugins.model.entry import CONVERSATION, GRAPH_CHANNEL, SYNTHESIS, Entry, Scope
+from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, StorageError
+from tidal_plugins.facts.claims import of_fact
+from tidal_plugins.facts.conflicts import between, write_conflict
+from tidal_plugins.facts.invalidation import ANSWER, KINDS, Pair, SupersessionStore, may_replace
+from tidal_plugins.facts.rivals import WEIGHTS, rivals_among
+from tidal_plugins.facts.statements import statements
+from tidal_plugins.facts.versions import KEY
+from tidal_plugins.jobs.handler import Handler
+from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.link import REPEAT
-from tidal_plugins.model.supersession import Replacement, Utterance
+from tidal_plugins.model.supersession import Replacement
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import passage_vectors
-from tidal_plugins.supersession.detector import may_supersede, supersedes
-from tidal_plugins.supersession.named import replaces_fact
-from tidal_plugins.supersession.store import Pair, SupersessionStore
 from tidal_plugins.tuning import SupersessionTuning
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SUPERSEDED_KINDS = (CONVERSATION, "kb", "fact")
-"""Kinds of entries that a turn may supersede. Dossiers and skills are kept up to date by others."""
+SUPERSEDE = "job:supersede"
+"""Jobs by episode, and by note."""
 
 MOMENT = timedelta(microseconds=1)
 """The smallest difference of two times."""
@@ -38,9 +44,56 @@ NEWEST = 4
 """Superseded entries of one search that always get a link, the newest. The others get one only if nothing that search
 finds supersedes them yet: it leads on."""
 
-
 AGAIN = "said again"
 """The reason for a link from a repetition to what had superseded the words that it repeats."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SupersessionFinder(Handler[int]):
+    """Looks for what turns and notes supersede, and returns how many links it made. What two workers find is the same,
+    and is written once. A link between two texts without a word of change opens a conflict, too."""
+
+    storage: Storage
+    jobs: Jobs
+    settings: SupersessionTuning
+    stand_alone: Callable[[Scope, Collection[str]], None]
+    """Lets search find those of some entries that repeat others, because they hold again."""
+
+    kind = SUPERSEDE
+    spares = (StorageError, Closed, EmbeddingError)
+    most = 16
+    """Turns and notes whose links are written in one transaction."""
+
+    @property
+    def claim(self) -> float:
+        return self.jobs.settings.claim
+
+    def do(self, scope: Scope, jobs: Sequence[Job]) -> int:
+        pairs: list[Pair] = []
+        for job in jobs:
+            found = self._pairs(scope, job.subject)
+            self.stand_alone(scope, {later.id for later, _, _ in found})  # the next one is compared with it
+            pairs += found
+        with self.storage.transaction():
+            made = SupersessionStore(self.storage, scope).add(pairs)
+            for pair in made:
+                if (conflict := between(scope, *pair)) is not None:
+                    write_conflict(self.storage, scope, conflict)
+            self.jobs.finish(scope, SUPERSEDE, jobs)
+        return len(made)
+
+    def _pairs(self, scope: Scope, subject: str) -> Sequence[Pair]:
+        try:
+            with self.storage.snapshot():
+                said = self.storage.find(scope, Where(kinds={CONVERSATION}, episodes={subject}))
+                said = said or list(self.storage.get(scope, [subject]).values())
+                compared = Comparison(self.storage, scope, self.settings)
+                return [pair for entry in said for pair in compared.pairs(entry)]
+        except Corrupt:
+            logger.error("what a turn or a note supersedes is not known: a row is damaged")
+            return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +116,8 @@ class Comparison:
             passages = passage_vectors(self.storage, self.scope, [like.id])
             behind = repeats is None and self._was_overtaken(entry)
             for span, unit in zip(passages.spans, passages.units, strict=True):
-                earlier = list(self._earlier(entry, span, unit, None if like is entry else like))
+                first = None if like is entry else like
+                earlier = list(self._earlier(entry, span, unit, first)) if may_replace(entry) else []
                 yield from earlier
                 if behind:
                     yield from self._later(entry, span, unit)
@@ -72,8 +126,11 @@ class Comparison:
     def _earlier(self, entry: Entry, span: Span, unit: NDArray[np.float32], after: Entry | None) -> Iterator[Pair]:
         """Yield what a passage supersedes among the nearest earlier entries, and again among what is newer than those,
         until nothing newer is superseded."""
-        said = _said(entry, span)
-        if not may_supersede(said.text):
+        said = entry.text[span.start : span.end]
+        if not any(
+            one.real and (one.values or one.over or one.cue or one.denied)
+            for one in statements(said, entry.occurred_at)
+        ):
             return
         where = replace(self._others(entry), since=after.occurred_at if after else None, until=entry.occurred_at)
         for _ in range(1 + FURTHER):
@@ -81,7 +138,7 @@ class Comparison:
             pairs = [
                 (entry, earlier, found)
                 for match, earlier in near
-                if (found := _judged(entry, said, earlier, _said(earlier, match), match.score))
+                if (found := _judged(entry, span, earlier, match, match.score))
                 or (found := _again(after, span, earlier, match))
             ]
             pairs.sort(key=lambda pair: pair[1].occurred_at, reverse=True)
@@ -95,9 +152,8 @@ class Comparison:
 
     def _later(self, entry: Entry, span: Span, unit: NDArray[np.float32]) -> Iterator[Pair]:
         """Yield what supersedes a passage among the nearest later entries that were recorded before it."""
-        before = _said(entry, span)
         for match, later in self._near(unit, self._overtaking(entry)):
-            if found := _judged(later, _said(later, match), entry, before, match.score):
+            if may_replace(later) and (found := _judged(later, match, entry, span, match.score)):
                 yield later, entry, found
 
     def _said_again(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
@@ -129,49 +185,36 @@ class Comparison:
         return bool(self.storage.find(self.scope, self._overtaking(entry), limit=1))
 
     def _overtaking(self, entry: Entry) -> Where:
-        where = replace(self._others(entry), kinds=[CONVERSATION], known_at=entry.recorded_at)
+        where = replace(self._others(entry), kinds=(CONVERSATION, "kb"), known_at=entry.recorded_at)
         return replace(where, since=entry.occurred_at + MOMENT)
 
     def _others(self, entry: Entry) -> Where:
-        return Where(
-            kinds=SUPERSEDED_KINDS,
-            exclude=[entry.episode or entry.id],
-            not_channels=(SYNTHESIS, GRAPH_CHANNEL),
-        )
+        return Where(kinds=KINDS, exclude=[entry.episode or entry.id], not_channels=(SYNTHESIS, GRAPH_CHANNEL))
 
 
-def _said(entry: Entry, span: Span | Match) -> Utterance:
-    return Utterance(entry.text[span.start : span.end], entry.occurred_at, entry.speaker)
-
-
-def _judged(later: Entry, said: Utterance, earlier: Entry, before: Utterance, cosine: float) -> Replacement | None:
-    found = replaces_fact(earlier, said, later.role) or supersedes(said, before, cosine)
-    if found and _says_too_much(found, later, said, earlier, before):
+def _judged(
+    later: Entry, said: Span | Match, earlier: Entry, before: Span | Match, cosine: float
+) -> Replacement | None:
+    """Return how a passage of a later entry replaces one of an earlier entry."""
+    text = later.text[said.start : said.end]
+    if earlier.kind == FACT and KEY in earlier.metadata:
+        key, _, value = earlier.text.partition(": ")
+        found = of_fact(text, later.occurred_at, key, value, later.role)
+    else:
+        own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
+        held = statements(earlier.text[before.start : before.end], earlier.occurred_at)
+        found = rivals_among(statements(text, later.occurred_at), held, cosine, one_speaker=own)
+    long = len(later.text) > ANSWER or len(earlier.text) > ANSWER
+    if found and long and (not found.reason or found.confidence < WEIGHTS.cued):
+        return None  # a plan says the same of each of its days in the same words
+    if found and later.role == "assistant" and not found.reason:
         return None
     return _without_secrets(found, later, earlier) if found else None
 
 
-def _says_too_much(found: Replacement, later: Entry, said: Utterance, earlier: Entry, before: Utterance) -> bool:
-    """Return whether a replacement is read into one passage of a long turn, which lists or advises.
-
-    A plan says the same of each of its days in the same words; «extend the trip to 13 days» is an option there, and
-    «breathe with the belly rather than the chest» an instruction.
-    """
-    listed = not found.reason and (_is_part(later, said) or _is_part(earlier, before))
-    option = CHANGE_VERB.fullmatch(found.reason) is not None and not found.reason.endswith("ed")
-    return listed or (_is_part(later, said) and (option or not values(found.old)))
-
-
-def _is_part(entry: Entry, said: Utterance) -> bool:
-    """Return whether what was said is one passage of a long turn."""
-    return entry.kind == CONVERSATION and said.text != entry.text
-
-
 def _again(first: Entry | None, span: Span, between: Entry, match: Match) -> Replacement | None:
     """Return how the repetition of an entry replaces what had superseded that one in between."""
-    if first is None:
-        return None
-    found = _judged(between, _said(between, match), first, _said(first, span), match.score)
+    found = _judged(between, match, first, span, match.score) if first else None
     return _reversed(found) if found else None
 
 

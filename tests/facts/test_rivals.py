@@ -1,0 +1,148 @@
+"""Which statements take the place of others: floors of what is found, over labelled pairs, through the public door."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.embedders import CachedEmbedder
+from benchmarks.pairs import judged, load
+from tidal_plugins import Message, OnnxEmbedder, TidalMemory
+from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
+
+PAIRS = Path(__file__).parents[2] / "benchmarks" / "data" / "pairs.jsonl"
+FLOORS = {"pair": 0.8, "lookalike": 0.95}
+"""The least share of the pairs, and of the look-alikes, that come out right by each way and door."""
+LINKED, SPARED = 0.85, 0.9
+"""The least share of the short pairs that get a link, and of the others that get none."""
+
+
+@pytest.fixture
+def memory(open_memory: Any) -> Any:
+    return open_memory(settings=Tuning(graph={"background": False}))
+
+
+def links(memory: TidalMemory, clock: FrozenClock, *said: str | Message) -> list[str]:
+    """Say one thing a day, and return what replaces what."""
+    for one in said:
+        clock.advance(days=1)
+        memory.record(messages=[one if isinstance(one, Message) else Message("user", one)])
+    memory.supersessions.find()
+    return [f"{link.replacement.new} for {link.replacement.old}" for link in memory.supersessions.list()]
+
+
+@pytest.mark.slow
+def test_pairs_are_told_from_look_alikes() -> None:
+    embedder = CachedEmbedder(OnnxEmbedder())
+    right: dict[tuple[str, str, str], list[bool]] = {}
+    for case in load(PAIRS):
+        for way, door, good, _ in judged(case, embedder):
+            right.setdefault((case["kind"], way, door), []).append(good)
+    assert len(right) == 8
+    shares = {key: sum(good) / len(good) for key, good in right.items()}
+    assert all(share >= FLOORS[kind] for (kind, *_), share in shares.items()), shares
+
+
+def test_short_pairs_get_a_link_and_others_none(memory: Any, clock: FrozenClock) -> None:
+    rows = [json.loads(line) for line in Path(__file__).with_name("rivals.jsonl").read_text("utf-8").splitlines()]
+    found = [
+        bool(links(memory.scoped(str(place)), clock, earlier, later)) for place, (later, earlier, _) in enumerate(rows)
+    ]
+    linked = [one for one, (*_, rivals) in zip(found, rows, strict=True) if rivals]
+    spared = [not one for one, (*_, rivals) in zip(found, rows, strict=True) if not rivals]
+    assert sum(linked) >= LINKED * len(linked)
+    assert sum(spared) >= SPARED * len(spared)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "replaced"),
+    [
+        ("The staging port is 6001.", "The staging port is now 7002, no longer 6001", "7002 for 6001"),
+        ("I'm vegetarian.", "I'm no longer vegetarian", " for vegetarian"),
+        ("My email is ada@lovelace.org.", "My email is now ada@engine.org.", "ada@engine.org for ada@lovelace.org"),
+        ("My doctor is Dr Haas.", "My new doctor is Dr Lind.", "Dr Lind for Dr Haas"),
+        ("My phone number is 0160 1112223.", "My phone number is now 0170 9998887", "0170 9998887 for 0160 1112223"),
+        ("Bridge: DOWN", "Bridge: UP", "UP for DOWN"),
+        ("Our CI runs on Jenkins.", "We migrated the CI from Jenkins to Buildkite.", "Buildkite for Jenkins"),
+    ],
+)
+@pytest.mark.parametrize("way", ["turns", "notes"])
+def test_notes_and_turns_take_part_alike(
+    memory: Any, clock: FrozenClock, way: str, earlier: str, later: str, replaced: str
+) -> None:
+    say = memory.remember if way == "notes" else memory.record
+    say(earlier)
+    clock.advance(days=1)
+    say(later)
+    memory.supersessions.find()
+    [link] = memory.supersessions.list()
+    assert f"{link.replacement.new} for {link.replacement.old}" == replaced
+
+
+def test_later_periods_do_not_replace_earlier_ones(memory: Any, clock: FrozenClock) -> None:
+    said = ("The gas bill for January was 90 euros.", "The gas bill for February was 70 euros.")
+    assert links(memory, clock, *said) == []
+    assert not any(hit.why.superseded_by for hit in memory.recall("How much was the gas bill in January?"))
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Should the standup move to 11?",
+        "I wish the standup were moved to 11.",
+        "If the standup moved to 11, I could sleep.",
+        "Maybe the standup moves to 11.",
+        "The standup is at 11 only today.",
+        "The standup on staging is at 11.",
+    ],
+)
+def test_what_is_not_so_replaces_nothing(memory: Any, clock: FrozenClock, later: str) -> None:
+    assert links(memory, clock, "The standup is at 9.", later) == []
+
+
+def test_of_two_people_not_both_speak_of_their_own(memory: Any, clock: FrozenClock) -> None:
+    pairs = (
+        ("My checkup is on 9 May.", "My checkup moved to 16 May."),
+        ("My email is a@b.org.", "My email is now c@d.org."),
+    )
+    for place, (earlier, later) in enumerate(pairs):
+        for who, count in (("Ann", 1), ("Bob", 0)):
+            scope = memory.scoped(str(place), who)
+            said = Message("user", earlier, speaker="Ann"), Message("user", later, speaker=who)
+            assert len(links(scope, clock, *said)) == count
+
+
+def test_a_link_is_surer_the_more_is_said(memory: Any, clock: FrozenClock) -> None:
+    earlier = "The lease is due on 20 June."
+    sure = []
+    for later in (
+        "The lease moved from 20 June to 24 June.",
+        "The lease is due on 24 June now.",
+        "The lease is due on 24 June.",
+    ):
+        scope = memory.scoped(later)
+        links(scope, clock, earlier, later)
+        sure += [link.replacement.confidence for link in scope.supersessions.list()]
+    assert sure == sorted(set(sure), reverse=True)
+
+
+def test_rivals_that_no_link_joins_are_found_when_they_are_asked_for(memory: Any, clock: FrozenClock) -> None:
+    for text in ("The retro starts at 15:00.", "Retro is at 14:30, since Ana leaves early."):
+        clock.advance(days=1)
+        memory.record(text)
+    first, second = memory.recall("What time is the retro?")
+    assert "14:30" in first.text
+    assert [link.later for link in second.why.superseded_by] == [first.id]
+    assert memory.supersessions.list() == [], "nothing is stored by asking"
+    assert ", user, was: The retro starts at 15:00." in memory.whisper("What time is the retro?").text
+
+
+def test_what_was_undone_is_not_found_when_it_is_asked_for(memory: Any, clock: FrozenClock) -> None:
+    links(memory, clock, "The retro starts at 15:00.", "The retro starts at 14:30 now.")
+    [link] = memory.supersessions.list()
+    memory.supersessions.undo(link.later, link.earlier)
+    assert not any(hit.why.superseded_by for hit in memory.recall("What time is the retro?"))

@@ -1,1 +1,0 @@
-"""Which statements supersede which: the newest value of what people change."""

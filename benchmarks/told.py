@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tidal_plugins import RuleExtractor
+from tidal_plugins import Extraction, RuleExtractor
 from tidal_plugins.english.stems import stem
 from tidal_plugins.model.graph import Assertion
 
@@ -99,19 +99,25 @@ def share(part: int, rest: int) -> float:
     return part / (part + rest) if part + rest else 0.0
 
 
-def score(rows: Sequence[Row]) -> tuple[dict[str, Tally], list[str], float]:
+def score(rows: Sequence[Row], threshold: float | None = None) -> tuple[dict[str, Tally], list[str], float]:
     """Return the tallies by source, a line for each mistake, and the turns read in a second."""
-    RuleExtractor().extract_graph([row["text"] for row in rows[:WARMING]])  # compiles the patterns
+    extractor = RuleExtractor() if threshold is None else RuleExtractor(threshold=threshold)
+    extractor.extract_graph([row["text"] for row in rows[:WARMING]])  # loads the model
     begun = time.perf_counter()
-    read = RuleExtractor().extract_graph([row["text"] for row in rows])
+    read = extractor.extract_graph([row["text"] for row in rows])
     pace = len(rows) / (time.perf_counter() - begun)
+    return *tally(rows, read), pace
+
+
+def tally(rows: Sequence[Row], read: Sequence[Extraction]) -> tuple[dict[str, Tally], list[str]]:
+    """Return the tallies by source of what was read of the rows, and a line for each mistake."""
     tallies: dict[str, Tally] = defaultdict(Tally)
     lines: list[str] = []
     for row, extraction in zip(rows, read, strict=True):
         source = row["source"].split(":")[0]
         faults = _judge(tallies[source], row, [_told(one, row) for one in extraction.assertions if not _of_code(one)])
         lines += [f"{row['source']}: {fault}" for fault in faults]
-    return dict(tallies), lines, pace
+    return dict(tallies), lines
 
 
 def _judge(tally: Tally, row: Row, read: Iterable[Told]) -> list[str]:
@@ -143,19 +149,19 @@ def fits(told: Told, labelled: Told) -> bool:
     if told.status == "holds" and labelled.status in ("ended", "wished"):
         return False
     if told.predicate in ("appointment", "deadline") and same(told.predicate, labelled.predicate):
-        return _share(told.subject | told.object, labelled.subject | labelled.object)
+        return overlap(told.subject | told.object, labelled.subject | labelled.object)
     unfulfilled = (told.predicate, labelled.status) in (("plans", "planned"), ("wants", "wished"))
     if unfulfilled or same(told.predicate, labelled.predicate):
-        straight = _share(told.subject, labelled.subject) and _share(told.object, labelled.object)
+        straight = overlap(told.subject, labelled.subject) and overlap(told.object, labelled.object)
         return straight or (
             bool(SYMMETRIC.intersection(_names(labelled.predicate)))
-            and _share(told.subject, labelled.object)
-            and _share(told.object, labelled.subject)
+            and overlap(told.subject, labelled.object)
+            and overlap(told.object, labelled.subject)
         )
     return any(
         same(told.predicate, INVERSE[one])
-        and _share(told.subject, labelled.object)
-        and _share(told.object, labelled.subject)
+        and overlap(told.subject, labelled.object)
+        and overlap(told.object, labelled.subject)
         for one in _names(labelled.predicate) & INVERSE.keys()
     )
 
@@ -169,7 +175,7 @@ def _names(predicate: str) -> set[str]:
     return {predicate}.union(*(group for group in _GROUPS if predicate in group))
 
 
-def _share(one: frozenset[str], other: frozenset[str]) -> bool:
+def overlap(one: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether two ends share at least half of the content words of the shorter one."""
     both = len(one & other)
     return both > 0 and 2 * both >= min(len(one), len(other))
@@ -177,7 +183,7 @@ def _share(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _told(said: Assertion, row: Row) -> Told:
     status = "ended" if said.ended else {"plans": "planned", "wants": "wished"}.get(said.predicate, "holds")
-    return Told(_words(said.subject.name, row), said.predicate, _words(said.object.name, row), status)
+    return Told(words(said.subject.name, row), said.predicate, words(said.object.name, row), status)
 
 
 def _of_code(said: Assertion) -> bool:
@@ -186,10 +192,10 @@ def _of_code(said: Assertion) -> bool:
 
 
 def _labelled(one: Mapping[str, Any], row: Row) -> Told:
-    return Told(_words(one["subject"], row), one["predicate"], _words(one["object"], row), one["status"])
+    return Told(words(one["subject"], row), one["predicate"], words(one["object"], row), one["status"])
 
 
-def _words(name: str, row: Row) -> frozenset[str]:
+def words(name: str, row: Row) -> frozenset[str]:
     """Return the content words of a name, with the speaker and the other one in place of «I» and «you»."""
     others = [line.partition(":")[0] for line in row["context"] if line.partition(":")[0] != row["speaker"]]
     said: list[str] = []

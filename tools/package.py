@@ -44,6 +44,7 @@ IMPORTS = {
     "code": "from tidal_plugins.graph.traffic.grammars import is_installed, language_of\n"
     "ends = 'py js ts tsx go rs java c cpp cs rb php sql sh'\n"
     "assert all(is_installed(language_of(f'file.{end}')) for end in ends.split())",
+    "language": "import spacy",
     "neo4j": "from tidal_graphs import Neo4jSink",
     "ladybug": "from tidal_graphs import LadybugSink",
     "graphiti": "from tidal_graphs import GraphitiSink",
@@ -51,7 +52,7 @@ IMPORTS = {
     "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }
-APART = {"graphiti", "otel", "sentence-transformers"}
+APART = {"graphiti", "language", "otel", "sentence-transformers"}
 """Extras for users that are not in ``all``."""
 
 IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name not in APART)

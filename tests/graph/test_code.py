@@ -25,7 +25,7 @@ def test_code_manifests_and_runs_of_tests_are_read(memory: TidalMemory) -> None:
 
 
 def test_plain_sentences_say_what_was_done_and_questions_plans_and_denials_nothing(memory: TidalMemory) -> None:
-    store, talk = memory, (" plans to ", "coins is in the drawer")  # the place of things is no work on code
+    store, talk = memory, (" plans to ", "coins is in the drawer", " have a helper")  # no work on code
     for number, (text, expected) in enumerate(TABLE["said"]):
         memory = store.scoped("said", str(number))
         worked(memory, answer=text)

@@ -11,6 +11,7 @@ from tests.graph.indexing import SAID, Opened, dependencies
 from tests.reading import Answers, Hangs, Reader, depends, module
 from tidal_plugins import Extraction, InvalidInput
 from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
 
 
 def failing(texts: object) -> None:
@@ -155,3 +156,21 @@ def test_a_clock_that_goes_back_holds_nothing_up(opened: Opened, clock: FrozenCl
     memory.record(SAID)
     clock.advance(days=-400)
     assert memory.graph.index_pending().episodes == 1
+
+
+def test_without_the_extra_talk_gives_no_relations_and_pending_says_why(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = Tuning(graph={"background": False, "language_model": "no_such_model"})
+    memory = open_memory(settings=missing)
+    memory.record("I live in Porto. `quote_fare` is in `fares.py`.", "Noted.")
+    (first, second) = memory.graph.pending()
+    assert (first.episode, second.attempts) == ("", 0)
+    assert "no_such_model" in str(first.error)
+    memory.graph.index_pending()
+    memory.record("I like tea.", "Noted.")
+    memory.graph.index_pending()
+    assert memory.graph.relations(predicate="lives_in") == memory.graph.relations(predicate="likes") == []
+    assert memory.graph.entity("quote_fare").name == "quote_fare"
+    assert [one.episode for one in memory.graph.pending()] == [""]
+    assert sum("no_such_model" in line.getMessage() for line in caplog.records) == 1

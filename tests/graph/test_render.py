@@ -47,8 +47,8 @@ def said(told):
 
 
 def test_what_answers_the_question_in_more_of_its_words_comes_first(learn):
-    graph = learn("`load_rates` is defined in `rates.py`.", "`quote_fare` calls `load_rates`.")
-    assert said(related(graph, "Where is load_rates defined?"))[0] == "load_rates is defined in rates.py"
+    graph = learn("`load_rates` depends on `rates.py`.", "`quote_fare` calls `load_rates`.")
+    assert said(related(graph, "load_rates depends on what?"))[0] == "load_rates depends on rates.py"
     assert said(related(graph, "What calls load_rates?"))[0] == "quote_fare calls load_rates"
 
 
@@ -60,8 +60,8 @@ def test_scores_lie_between_nothing_and_one_and_fall_with_distance(learn):
 
 
 def test_what_is_denied_is_told_as_denied(learn):
-    graph = learn("`parse_fare` is no longer defined in `old.py`.")
-    assert said(related(graph, "parse_fare")) == ["parse_fare is not defined in old.py"]
+    graph = learn("`parse_fare` does not depend on `old.py`.")
+    assert said(related(graph, "parse_fare")) == ["parse_fare does not depend on old.py"]
 
 
 def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock, frames):
@@ -76,7 +76,7 @@ def test_history_has_one_line_for_each_time_that_something_was_true(learn, memor
 
 
 def test_lines_are_bounded_in_length_and_number(learn, frames):
-    texts = [f"`step_{number}` calls `{'very_' * 30}long_name`." for number in range(30)]
+    texts = [f"`step_{number}` depends on `{'very_' * 30}long_name`." for number in range(30)]
     lines = tell(learn(*texts), frames, f"{'very_' * 30}long_name", limit=100).splitlines()[2:-1]
     assert len(lines) == 20
     assert max(map(len, lines)) < MAX_LINE_CHARS + 40
@@ -116,9 +116,9 @@ def family(tmp_path):
     clock, settings = FrozenClock(MONDAY), Settings(graph={"background": False})
     with TidalMemory(tmp_path / "m.db", embedder=HashingEmbedder(), settings=settings, clock=clock) as family:
         for said in (
-            "I live in Ghent. I always check the logs first.",
-            "My sister Ana is a nurse. My knee is playing up.",
-            "I moved to Namur. I'm planning to repaint the hall. Ana has a cat.",
+            "I live in Ghent. I love rye bread.",
+            "My sister Ana is a nurse.",
+            "I moved to Namur. I'm planning to repaint the hall. Ana has asthma.",
         ):
             family.record(said, "Noted.")
             family.graph.index_pending()
@@ -133,7 +133,7 @@ def texts(notes):
 def test_a_card_tells_what_is_so_what_is_planned_and_what_was(family):
     card = family.graph.card("user", reader="user")
     assert texts(card.current) == {
-        "You live in Namur", "Your knee is playing up", "Ana is your sister", "You always check the logs first",
+        "You live in Namur", "Ana is your sister", "You like rye bread",
     }  # fmt: skip
     assert texts(card.planned) == {"You plan to repaint the hall"}
     assert texts(card.past) == {"You lived in Ghent"}
@@ -142,7 +142,7 @@ def test_a_card_tells_what_is_so_what_is_planned_and_what_was(family):
 
 def test_a_reader_who_is_somebody_else_is_not_addressed(family):
     told = texts(family.graph.card("Ana").current)
-    assert told >= {"Ana is the sister of the user", "Ana has a cat", "Ana works as a nurse"}
+    assert told >= {"Ana is the sister of the user", "Ana works as a nurse"}
     with pytest.raises(NotFound):
         family.graph.card("Ana", type="file")
 
@@ -198,7 +198,7 @@ def test_it_confirms_what_the_rules_read_and_ends_what_it_contradicts(open_memor
     memory.graph.relate("the user", "lives_in", "Porto")
     (home,) = memory.graph.relations(predicate="lives_in")
     assert sorted(one.reader for one in memory.graph.evidence(home.id)) == ["agent", "rules"]
-    assert home.confidence == pytest.approx(0.99)
+    assert home.confidence > 0.95  # two who agree are surer than each
     clock.advance(days=1)
     memory.graph.relate("user", "lives_in", "Lyon")
     (home,) = memory.graph.relations(predicate="lives_in")

@@ -32,7 +32,7 @@ Browse = Callable[..., "Desk"]
 def fill(memory: TidalMemory) -> TidalMemory:
     """Record a small life: two threads, tools, facts, and a change of mind."""
     search = ToolCall("search", {"query": "clock springs"}, result="Two shops sell them.")
-    memory.record("My cousin Nora repairs clocks in Porto.", "In Porto, then.", thread="monday", tools=[search])
+    memory.record("My cousin, Nora, repairs clocks in Porto.", "In Porto, then.", thread="monday", tools=[search])
     memory.record("I am furious! The clock I bought from her stopped.", "That is annoying.", thread="monday")
     memory.record("The kiln in the shed reaches 1,240 degrees.", "Enough for stoneware.", thread="kiln")
     memory.remember("To flash the board, hold BOOT and tap RESET.", kind="skill", source="manual")

@@ -63,7 +63,7 @@ def test_a_corrected_turn_keeps_what_belongs_to_it_and_is_read_anew(desk: Desk) 
     memory, id_ = desk.memory, nora(desk.memory)
     memory.entries.pin(id_)
     memory.signals.add("like", id_)
-    told = desk.press(f"/entry/{id_}", "correct", text="My cousin Nora repairs clocks in Lisbon.")
+    told = desk.press(f"/entry/{id_}", "correct", text="My cousin, Nora, repairs clocks in Lisbon.")
     assert "Corrected" in told
     memory.graph.index_pending()
     said = set(memory.graph.sentences(memory.graph.relations()).values())
@@ -107,7 +107,7 @@ def test_no_more_is_forgotten_than_was_looked_at(desk: Desk) -> None:
 def test_a_look_shows_what_would_go_in_words_and_what_is_not_known(desk: Desk) -> None:
     id_ = nora(desk.memory)
     told = desk.press("/hands", "look", ids=f"{id_} nonsense")
-    assert "My cousin Nora repairs clocks in Porto." in told
+    assert "My cousin, Nora, repairs clocks in Porto." in told
     assert re.search(r"Not known here: <[^>]*>nonsense<", told)
     assert "made anew from what stays" in told
 

@@ -21,7 +21,7 @@ VIEWS = {
     "/graph": "Spoken of lately",
     "/graph?name=Nora": "What was ever believed",
     "/graph?name=clok": "Names like this",
-    "/web?query=clock": "Nora repairs clocks",
+    "/web?query=clock": "Nora, repairs clocks",
     "/knowledge": "closed",
     "/fact?key=bridge": "open",
     "/dossier?topic=clocks": "source 1",

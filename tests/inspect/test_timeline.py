@@ -38,7 +38,7 @@ def test_a_turn_is_verbatim_with_what_it_taught(browse: Browse, filled: TidalMem
     first, *_, last = filled.episodes.list(thread="monday")
     desk = browse(filled)
     tab = desk.open(f"/episode/{first.citation}")
-    assert tab.locator("article .said").first.inner_text() == "My cousin Nora repairs clocks in Porto."
+    assert tab.locator("article .said").first.inner_text() == "My cousin, Nora, repairs clocks in Porto."
     assert "Nora is the cousin of user" in tab.locator("main").inner_text()
     desk.picture("turn")
     tab = desk.open(f"/episode/{last.id}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from tidal_plugins.english.clauses import LEAD
-from tidal_plugins.english.objects import PAST_VERBS
 from tidal_plugins.english.people import NAMING
 from tidal_plugins.english.praise import praises
 from tidal_plugins.english.requests import RULE
@@ -14,6 +13,10 @@ from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.english.verbs import is_past
 from tidal_plugins.patterns import lazy_re
 
+_PAST_VERBS = frozenset(
+    "met went saw knew got had was were thought came did made took found heard ate said told wrote left felt kept lost "
+    "gave became began been quite really again mind did even once forgot understood".split()
+)
 _JOKE = lazy_re(r"\b(?:jok(?:e|es|ing)|kidding|lol|haha\w*|just saying|in theory)\b", re.IGNORECASE)
 _FEELINGS = (
     "sorry glad happy afraid great good nice lovely wonderful brilliant awesome fine terrible awful outrageous "
@@ -188,7 +191,7 @@ def is_fragment(sentence: str) -> bool:
         return False
     verb = _VERB.search(plain)
     stated = verb is not None and bool(content(plain[: verb.start()]))
-    past = any(word in PAST_VERBS or is_past(word) for word in map(str.lower, _WORD.findall(plain)))
+    past = any(word in _PAST_VERBS or is_past(word) for word in map(str.lower, _WORD.findall(plain)))
     return not stated and not (len(words) > 1 and past)
 
 

@@ -35,8 +35,6 @@ MODAL = lazy_re(
     re.IGNORECASE,
 )
 """The same, of the words before the claim has been made."""
-CONDITION = lazy_re(rf"\b(?:if|unless|{_WHEN})\b", re.IGNORECASE)
-"""The words that begin a condition."""
 UNSURE = lazy_re(
     r"\b(?:almost|nearly|let['’]?s|lets|in case|joked|nobody|hardly|rarely|seldom|sometimes|in theory|ideally|"
     r"in my (?:last|old|previous) \w+|former|as a (?:child|kid|student)|yesterday|"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.patterns import lazy_re
 
@@ -15,6 +17,8 @@ _SCENE = lazy_re(
     r"|in (?:a|an) (?:perfect|ideal|other|another) world\b)"
 )
 """The beginning of a scene that is imagined: of a lower-case sentence, and the sentences after it belong to it."""
+JOKE = lazy_re(r"\b(?:joke|jokes|joking|kidding|jk|just teasing|haha+|lol)\b", re.IGNORECASE)
+"""Words that take back what stands beside them."""
 _UNREAL = lazy_re(
     rf"{_IF} (?:[\w']+ ){{1,3}}?{_WERE}\b.*{_WOULD}\b|{_WOULD}\b.*{_IF} (?:[\w']+ ){{1,3}}?{_WERE}\b"
     r"|\bi wish (?:i|we|you|he|she|it|they|there|my|the)\b"

@@ -33,10 +33,3 @@ INTERJECTION = lazy_re(
     re.IGNORECASE,
 )
 """Interjections and fillers in front of a sentence."""
-
-TRAILING_CHATTER = lazy_re(
-    r"(?:\s+(?:btw|lol|haha|though|anyway|lately|a lot|so much|very much|too much|together lately|by the way|again|"
-    r"either|more|most|best|better|in particular|for the most part|man|bro|guys))+$",
-    re.IGNORECASE,
-)
-"""Fillers at the end of a sentence."""

@@ -24,15 +24,3 @@ OPINION = lazy_re(
     r"nightmare|dream|testament|reminder|manifestation|must)\b",
     re.IGNORECASE,
 )
-COURTEOUS_DUTY = lazy_re(
-    r"(?:be|feel|know|love|hate|think|mean|try|check|ask|go|get|agree|apologi[sz]e|thank|remind|see|visit|read|watch|look|"
-    r"remember|tell|warn|add|note|stress|insist)\b",
-    re.IGNORECASE,
-)
-ROLE = lazy_re(  # what people are, and things are not
-    r"\b(?:engineer|designer|developer|programmer|manager|teacher|doctor|nurse|lawyer|dancer|singer|writer|painter|artist|"
-    r"musician|pianist|cellist|scientist|researcher|student|professor|consultant|accountant|architect|analyst|chef|cook|"
-    r"baker|farmer|gardener|carpenter|plumber|electrician|driver|pilot|judge|journalist|editor|photographer|dentist|vet|"
-    r"clerk|coach|intern|freelancer|founder|director|maintainer|administrator|admin|colleague|neighbou?r|translator)$",
-    re.IGNORECASE,
-)

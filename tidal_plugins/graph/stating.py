@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.indexing.batches import MessagePart, WriteBatch
 from tidal_plugins.graph.indexing.writing import apply
 from tidal_plugins.graph.reading.quotes import PERSON, category, snake
+from tidal_plugins.graph.reading.vocabulary import OBJECT_TYPES, PERSONAL
 from tidal_plugins.graph.records.entities import Named, Place, nodes
 from tidal_plugins.graph.records.names import bare, called, entity_id
 from tidal_plugins.graph.records.relations import Triple, chain
@@ -91,7 +91,7 @@ def state(storage: Storage, scope: Scope, said: AgentStatement, settings: GraphT
     place = Place(turn or IMPORT + AGENT, None, None, said.thread, AGENT, now, source, reader="agent")
     with storage.transaction():
         subject = _mention(storage, scope, said.subject, said.subject_type, _subject_type(predicate), settings)
-        object_ = _mention(storage, scope, said.object, said.object_type, _object_types().get(predicate), settings)
+        object_ = _mention(storage, scope, said.object, said.object_type, OBJECT_TYPES.get(predicate), settings)
         ids = entity_id(scope, subject), entity_id(scope, object_)
         if ids[0] == ids[1]:
             raise InvalidInput("subject and object must be two things")
@@ -142,19 +142,6 @@ def _time(given: datetime | None, name: str) -> datetime | None:
     return None if given is None else aware(given, name)
 
 
-@cache
-def _object_types() -> dict[str, str]:
-    """Return the types that the rules give the objects of their predicates."""
-    from tidal_plugins.graph.reading.talk import doings, people, things
-
-    forms = (*doings.FORMS, *things.FORMS, *people.FORMS)
-    types = {form.predicate: form.type for form in forms if form.type != "concept"}
-    return types | {"lives_in": "place", "located_in": "place", "has_version": "version"}
-
-
 def _subject_type(predicate: str) -> str | None:
     """Return ``person`` for what people do, and for who is related to whom."""
-    from tidal_plugins.graph.reading.talk import people
-
-    kin = predicate.endswith("_of") and predicate != "member_of"
-    return PERSON if kin or predicate in {form.predicate for form in people.FORMS} else None
+    return PERSON if (predicate.endswith("_of") and predicate != "member_of") or predicate in PERSONAL else None

@@ -144,6 +144,7 @@ def _entity(id_: str, group: Sequence[Node], mentions: Collection[Link]) -> Enti
     aliases = {normal(node.name): node.name for node in group}
     aliases.pop(normal(name))
     episodes, threads = cited(mentions)
+    first_seen = from_micros(min(node.first for node in group))
     return Entity(
         id=id_,
         name=name,
@@ -152,6 +153,6 @@ def _entity(id_: str, group: Sequence[Node], mentions: Collection[Link]) -> Enti
         aliases=tuple(aliases.values()),
         episodes=episodes,
         threads=threads,
-        first_seen=from_micros(min(node.first for node in group)),
-        last_seen=max(map(said_at, mentions)),
+        first_seen=first_seen,
+        last_seen=max(map(said_at, mentions), default=first_seen),  # all mentions may be damaged
     )

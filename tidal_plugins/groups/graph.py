@@ -180,10 +180,17 @@ class Graph(KnowledgeGraph):
     def pending(self) -> list[Pending]:
         """List the episodes that are still to be read, with the last error of each.
 
-        Those that wait for the model of ``read_with`` come last.
+        Those that wait for the model of ``read_with`` come last. Without the extra ``language`` no relations are read
+        from talk: then the first one has no episode, and its error says what to install.
         """
-        jobs = self._services.jobs
-        return [
+        jobs, services = self._services.jobs, self._services
+        settings, none = services.settings.graph, list[Pending]()
+        if settings.enabled and services.plugs.graph_extractor is None:
+            from tidal_plugins.graph.reading.parsing import missing
+
+            reason = missing(settings.language_model)
+            none = [Pending("", services.now(), error=reason)] if reason else none
+        return none + [
             Pending(job.subject, job.since, job.attempts, job.error, job.due, model=kind == MODEL)
             for kind in (READ, MODEL)
             for job in jobs.pending(self._scope, kind)

@@ -10,6 +10,7 @@ from typing import get_args
 from tidal_plugins.english.relative_dates import named_days
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.graph.reading.vocabulary import PRONOUNS
 from tidal_plugins.graph.records.entities import Place
 from tidal_plugins.graph.records.names import bare, is_in_talk, is_speaker, spoken, stands_in
 from tidal_plugins.model.clock import aware
@@ -69,6 +70,7 @@ def supported(episode: Episode, reading: Reading, settings: GraphTuning) -> Supp
         place.at,
         settings,
         reading.parsed,
+        tuple(message.text for message in episode.messages[: reading.position]),
     )
     given_mentions = [_mention(mention, said) for mention in found.mentions[: settings.max_mentions]]
     given_assertions = [_assertion(assertion, said) for assertion in found.assertions[: settings.max_assertions]]
@@ -95,6 +97,8 @@ class _Said:
     at: datetime
     settings: GraphTuning
     parsed: bool
+    earlier: tuple[str, ...]
+    """What the episode has said before, where somebody may be named who is «she» here."""
 
 
 def _addressed(episode: Episode, position: int, speaker: str) -> str | None:
@@ -115,10 +119,18 @@ def _mention(mention: object, said: _Said) -> Mention | None:
         return None
     if said.parsed:
         return mention
-    if not is_in_talk(mention) and not stands_in(mention.name, text[mention.start : mention.end]):
+    if not is_in_talk(mention) and not _is_named(mention, said):
         return None
     name = spoken(mention, said.speaker, said.addressed)
     return replace(mention, name=name) if name else None
+
+
+def _is_named(mention: Mention, said: _Said) -> bool:
+    """Return whether a name stands in its span, or in an earlier message if its span is a pronoun."""
+    words = said.text[mention.start : mention.end]
+    if stands_in(mention.name, words):
+        return True
+    return words.casefold() in PRONOUNS and any(stands_in(mention.name, text) for text in said.earlier)
 
 
 def _assertion(assertion: object, said: _Said) -> Assertion | None:

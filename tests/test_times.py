@@ -38,7 +38,7 @@ def test_a_dossier_a_brief_and_a_capsule_tell_days_by_the_zone(open_memory, cloc
 def test_a_task_is_over_when_its_day_is_over_in_the_zone(open_memory, clock, zone, part):
     memory = open_memory(settings=settings(zone))
     clock.set(BEFORE - timedelta(hours=10))
-    memory.record("I have to file the permit for the greenhouse today, 16 March.", "Noted.")
+    memory.record("I will file the permit for the greenhouse on 16 March.", "Noted.")
     clock.set(AFTER)
     assert part in str(memory.dossiers.refresh("greenhouse permit"))
 

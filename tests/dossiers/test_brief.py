@@ -29,7 +29,7 @@ def indexed(memory: TidalMemory, text: str) -> str:
 def bridge(memory: Any) -> Any:
     memory.record("The bridge is up.", "Noted.", id="1", occurred_at=NOON - 3 * DAY)
     memory.record("The bridge is down.", "Noted.", id="2", occurred_at=NOON - 2 * DAY)
-    memory.record("Never block the bridge.", "Noted.", id="3", occurred_at=NOON - DAY)
+    memory.record("The bridge must never be blocked.", "Noted.", id="3", occurred_at=NOON - DAY)
     memory.record("The county engineer is Carla.", "Noted.", id="4", occurred_at=NOON - DAY)
     return memory
 
@@ -59,13 +59,14 @@ def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brie
     assert known.startswith("- The bridge stands. [ep:")
     assert contradictions.startswith("Contradictions:\n- The bridge is down.")
     said = [line.partition(": ")[2].rpartition(" [")[0] for line in recent.splitlines()[1:-1]]
-    assert said == ["Never block the bridge."]
+    assert said == ["The bridge must never be blocked."]
     assert [entry.text for entry in brief.recent] == said
     assert str(brief) == brief.text
     lines = [line for line in brief.text.splitlines() if line.startswith("- ")]
     assert all(bridge.get(line.rpartition(" ")[2]) for line in lines)
-    [offered] = brief.suggestions
-    assert (offered.section, offered.text) == ("operational_rules", "Never block the bridge.")
+    assert ("operational_rules", "The bridge must never be blocked.") in {
+        (one.section, one.text) for one in brief.suggestions
+    }
     bridge.record("The bridge was painted red.", "Noted.", occurred_at=NOON - 20 * DAY)
     assert "painted" not in bridge.dossiers.brief("bridge").text, "what is old is not recent"
 

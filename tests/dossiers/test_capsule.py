@@ -56,10 +56,10 @@ stale
 
 @pytest.fixture
 def work(memory: Any) -> Any:
-    memory.record("We must ship the importer by Friday, that is critical.", "Noted.", occurred_at=NOON - 5 * HOUR)
+    memory.record("I'll ship the importer by Friday.", "Noted.", occurred_at=NOON - 5 * HOUR)
     memory.record("Remind me to send the contract to Bob.", "Will do.", occurred_at=NOON - 4 * HOUR)
-    memory.record("I need to call Anna.", "Noted.", occurred_at=NOON - 3 * HOUR)
-    memory.record("I called Anna.", "Good.", occurred_at=NOON - 2 * HOUR)
+    memory.record("I'll call Anna.", "Noted.", occurred_at=NOON - 3 * HOUR)
+    memory.record("I called Anna this morning.", "Good.", occurred_at=NOON - 2 * HOUR)
     memory.record("hi", "hello", occurred_at=NOON - HOUR)
     return memory
 
@@ -93,7 +93,7 @@ def test_four_sections_are_made_from_memory_with_citations(work, capsules):
 def test_what_people_wrote_survives_to_the_byte(work, capsules):
     mine = sections_of(Capsule.parse(MINE))
     first = capsules.write(MINE, NOON)
-    work.record("I need to buy the tickets.", "Noted.", occurred_at=NOON)
+    work.record("I'll buy the tickets.", "Noted.", occurred_at=NOON)
     second = capsules.current(NOON + 9 * HOUR)
     for capsule in (first, second):
         made = sections_of(capsule)
@@ -142,7 +142,7 @@ def test_an_edit_of_what_somebody_else_rewrote_since_is_refused_and_changes_noth
     other = open_memory()
     work.capsule.write(str(work.capsule.read()))  # what was written as it stood can be edited
     mine, theirs = work.capsule.read().edit(identity="I am Tidal."), other.capsule.read().edit(tools="- search")
-    work.record("I need to buy the tickets.", "Noted.")
+    work.record("I'll buy the tickets.", "Noted.")
     work.capsule.read()
     stored = work.capsule.write(mine)
     assert "tickets" in stored["pending_tasks"], "what memory adds meanwhile is no conflict"
@@ -229,7 +229,7 @@ def test_nothing_new_leaves_the_text_as_it_is(work, capsules):
 
 def test_a_stable_prefix_can_be_asked_for_and_versions_are_kept(work, capsules):
     first = capsules.current(NOON)
-    work.record("We decided to move to Berlin.", "Noted.", occurred_at=NOON)
+    work.record("We moved the office from Linz to Berlin.", "Noted.", occurred_at=NOON)
     assert str(capsules.current(NOON + HOUR, max_age=4 * HOUR)) == str(first)
     second = capsules.current(NOON + 4 * HOUR, max_age=4 * HOUR)
     assert "Berlin" in str(second)
@@ -240,25 +240,25 @@ def test_a_stable_prefix_can_be_asked_for_and_versions_are_kept(work, capsules):
 
 
 def test_sections_that_nobody_wrote_hold_what_is_known_until_somebody_does(work, capsules):
-    work.record("Always answer in French.", "D'accord.")
+    work.record("From now on use metric units, not imperial.", "I see.")
     work.record("Search for it", "Found.", tools=[ToolCall("web_search", {}, result="x")])
-    work.record("Your name is Tidal.", "Thank you.")
+    work.record("I'm Sunniva, I work at the observatory in Varn.", "Thank you.")
     capsule = capsules.current(NOON)
     assert capsule.filled == ("identity", "tools", "operational_rules")
     assert capsule["loop_protocol"] == capsule["key_contacts"] == ""
-    assert capsule["operational_rules"].startswith("- 2026-03-01: Always answer in French. [ep:")
+    assert capsule["operational_rules"].startswith("- 2026-03-01: From now on use metric units, not imperial. [ep:")
     assert not {"## Loop protocol", "## Key contacts"} & set(str(capsule).splitlines()), "no empty section is shown"
     offered = {(item.section, item.text) for item in capsule.suggestions}
     assert offered >= {
-        ("operational_rules", "Always answer in French."),
+        ("operational_rules", "From now on use metric units, not imperial."),
         ("tools", "web_search"),
-        ("identity", "Your name is Tidal."),
+        ("identity", "I'm Sunniva, I work at the observatory in Varn."),
     }
     filled = capsules.write(capsule.edit(identity="I am Tidal.", tools="- web_search"), NOON)
     assert not {item.section for item in filled.suggestions} & {"identity", "tools"}
     assert (filled["identity"], filled.filled) == ("I am Tidal.", ("operational_rules",))
-    work.record("Never write to the harbour master.", "Noted.")
-    assert "harbour master" in capsules.current(NOON)["operational_rules"], "what nobody wrote stays current"
+    work.record("From now on always run the linter before a commit.", "Noted.")
+    assert "the linter" in capsules.current(NOON)["operational_rules"], "what nobody wrote stays current"
 
 
 def test_hostile_memories_and_scopes_make_no_section_and_no_citation(memory, capsules):
@@ -272,7 +272,7 @@ def test_hostile_memories_and_scopes_make_no_section_and_no_citation(memory, cap
 
 
 def test_what_is_long_past_is_neither_urgent_nor_pending(memory, capsules):
-    memory.record("I need to renew my passport, that is critical.", "Noted.", occurred_at=NOON - timedelta(days=40))
+    memory.record("I'll renew my passport.", "Noted.", occurred_at=NOON - timedelta(days=40))
     capsule = capsules.current(NOON)
     assert capsule["pending_tasks"] == capsule["current_priorities"] == ""
     assert "passport" in capsule["recent_work"]
@@ -337,7 +337,7 @@ def test_facts_take_at_most_half_of_the_priorities(open_memory):
             memory.facts[f"gauge {n}"] = f"{n} metres"
         assert len(memory.capsule.read()["current_priorities"].splitlines()) == shown
     for n in range(12):
-        memory.record(f"We must repair crane {n}, that is critical.", "Noted.")
+        memory.record(f"By Friday I'll repair crane {n}.", "Noted.")
     [line] = memory.capsule.read()["current_priorities"].splitlines()
     assert "crane" in line, "what people say comes first"
 
@@ -365,9 +365,9 @@ def test_a_line_of_what_recurs_has_one_citation_and_that_whole(open_memory, cloc
 def test_a_sentence_as_long_as_a_log_is_no_task_and_hides_none(memory: Any, capsules: Any) -> None:
     memory.record("What is left?", "TODO: sweep the yard " + "by Friday " * 1_900, occurred_at=NOON - HOUR)
     memory.remember("TODO: oil the gate " + "two days ago " * 1_400, kind="kb", source="yard.md")
-    memory.record("I must sharpen the saw.", "Noted.", occurred_at=NOON - HOUR)
+    memory.record("I'll sharpen the saw.", "Noted.", occurred_at=NOON - HOUR)
     memory.facts["guests"] = "Lotte " * 2_000
-    memory.record("Lotte Maria Anna van der Berg is my landlady.", "Noted.", occurred_at=NOON - HOUR)
+    memory.record("My landlady is called Lotte Maria Anna van der Berg.", "Noted.", occurred_at=NOON - HOUR)
     for n in range(5):  # notes of one source are one line
         memory.remember(f"We decided on chapter {n}.", source="book.md")
     capsule = capsules.current(NOON)

@@ -34,20 +34,20 @@ def test_a_fact_gives_way_to_a_newer_value_of_its_kind(memory: Any, capsules: An
 def test_what_matters_for_good_is_read_whatever_its_age(open_memory: Any) -> None:
     memory = open_memory(settings=Tuning(capsule={"newest": 20}))
     memory.record("Ida is severely allergic to sesame.", "Noted.", thread="old", occurred_at=NOON - 300 * DAY)
-    memory.record("Never deploy on Fridays.", "Noted.", thread="old", occurred_at=NOON - 300 * DAY)
+    memory.record("From now on use metric units, not imperial.", "Noted.", thread="old", occurred_at=NOON - 300 * DAY)
     memory.record_many(
         Exchange((Message("user", f"Bus {n} was late near the river.", None),), occurred_at=NOON - timedelta(hours=n))
         for n in range(40)
     )
     capsule = memory.capsule.read()
     assert "allergic to sesame" in capsule["identity"]
-    assert "Never deploy on Fridays" in capsule["operational_rules"]
+    assert "metric units" in capsule["operational_rules"]
 
 
 def test_a_short_statement_about_oneself_stands_in_identity_and_an_acknowledgement_states_nothing(
     memory: Any, capsules: Any
 ) -> None:
-    stated = ("I'm allergic to latex.", "I'm vegetarian.", "I work at Kestrel.", "Call me Ruth.")
+    stated = ("I'm allergic to latex.", "I'm Sunniva, I work at the observatory in Varn.")
     nothing = ("I agree completely.", "I'm back.", "We know.")
     for place, said in enumerate((*stated, *nothing)):
         memory.record(said, "Good.", occurred_at=NOON + timedelta(minutes=place))

@@ -11,21 +11,13 @@ from tidal_plugins.testing import NOON
 HOUR = timedelta(hours=1)
 
 
-def test_a_rule_that_was_lifted_is_out_and_stays_in_when_laid_down_again(memory: Any, capsules: Any) -> None:
-    memory.record("Never deploy the shop on Saturdays.", "Noted.", occurred_at=NOON - 9 * HOUR)
-    memory.record("From now on answer in Greek.", "Noted.", occurred_at=NOON - 8 * HOUR)
-    memory.record("Deploying the shop on Saturdays is fine again.", "Good.", occurred_at=NOON - 7 * HOUR)
-    memory.record("Forget the Greek rule.", "Done.", occurred_at=NOON - 6 * HOUR)
-    capsule = capsules.current(NOON)
-    assert capsule["operational_rules"] == ""
-    assert "Never deploy" not in str(capsule)
-    memory.record("From now on answer in Greek.", "Noted.", occurred_at=NOON - HOUR)
-    assert "Greek" in capsules.current(NOON)["operational_rules"]
-
-
-def test_a_rule_in_jest_is_none(memory: Any, capsules: Any) -> None:
-    memory.record("From now on write limericks only. Just kidding.", "Ha.", occurred_at=NOON)
-    assert capsules.current(NOON)["operational_rules"] == ""
+def test_a_rule_that_was_lifted_is_out_and_stands_when_laid_down_again(memory: Any, capsules: Any) -> None:
+    memory.record("The bridge must never be blocked.", "Noted.", occurred_at=NOON - 9 * HOUR)
+    assert "never be blocked" in capsules.current(NOON)["operational_rules"]
+    memory.record("The bridge may be blocked again.", "Good.", occurred_at=NOON - 7 * HOUR)
+    assert "never be blocked" not in str(capsules.current(NOON))
+    memory.record("The bridge must never be blocked.", "Noted.", occurred_at=NOON - HOUR)
+    assert "never be blocked" in capsules.current(NOON)["operational_rules"]
 
 
 def test_documents_tools_and_quotations_lay_down_nothing(memory: Any, capsules: Any) -> None:
@@ -47,20 +39,22 @@ def test_documents_tools_and_quotations_lay_down_nothing(memory: Any, capsules: 
 def test_one_thread_takes_no_more_than_its_share(memory: Any, capsules: Any) -> None:
     words = "copper silver golden amber violet indigo scarlet olive navy coral maroon teal beige ivory khaki".split()
     for n, word in enumerate(words):
-        memory.record(f"Please always check the {word} gate twice.", "Ok.", thread="a", occurred_at=NOON - n * HOUR)
-        said = f"Never open the {word} hatch of silo {n}."
+        memory.record(
+            f"From now on always check the {word} gate twice.", "Ok.", thread="a", occurred_at=NOON - n * HOUR
+        )
+        said = f"The {word} hatch must never be opened."
         memory.record(said, "Ok.", thread="b", occurred_at=NOON - 30 * HOUR - n * HOUR)
     for n in range(40):
-        said = f"Always answer like pirate number {n}!"
-        memory.record(said, "Aye.", thread="loud", occurred_at=NOON - n * timedelta(minutes=1))
+        said = f"From now on use metric units of size {n}, not imperial."
+        memory.record(said, "I see.", thread="loud", occurred_at=NOON - n * timedelta(minutes=1))
     rules = capsules.current(NOON)["operational_rules"].splitlines()
     assert len(rules) == 15
-    assert sum("pirate" in line for line in rules) == 1
+    assert sum("imperial" in line for line in rules) <= 1
     assert 6 <= sum("hatch" in line for line in rules) <= 8
 
 
 def test_a_sentence_stands_in_one_section(memory: Any, capsules: Any) -> None:
-    memory.record("I'm allergic to latex. Never deploy the shop on a Friday.", "Noted.", occurred_at=NOON)
-    memory.record("I need to renew the passport by 9 March.", "Noted.", occurred_at=NOON)
+    for said in ("I'm allergic to latex.", "The bridge must never be blocked.", "I'll renew the passport by 9 March."):
+        memory.record(said, "Noted.", occurred_at=NOON)
     text = str(capsules.current(NOON))
-    assert [text.count(said) for said in ("allergic to latex", "deploy the shop", "renew the passport")] == [1, 1, 1]
+    assert [text.count(said) for said in ("allergic to latex", "never be blocked", "renew the passport")] == [1, 1, 1]

@@ -155,7 +155,7 @@ def test_recall_finds_it_as_one_entry_replaced_in_place(bridge, dossiers):
 def test_the_most_salient_and_freshest_sources_feed_it(open_memory, dossiers_of):
     clock = FrozenClock(NOON - timedelta(days=60))
     memory = open_memory(settings=Tuning(dossier={"sources": 2}), clock=clock)
-    memory.remember("The bridge is old.", importance=6)
+    memory.remember("I crossed the bridge today.", importance=6)
     clock.set(NOON)
     memory.remember("The bridge is new.", importance=5)
     memory.remember("The bridge is closed to trucks.", importance=9)

@@ -1,69 +1,59 @@
-"""Tasks that are open, and those that are not, or never were."""
+"""Tasks that are open, and those that somebody reports as done."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from tests.sentences import sentences
-from tidal_plugins.dossiers.tasks import pending
+from tidal_plugins.testing import NOON
 
-SENTENCES = sentences(__file__)
-
-
-def texts(found):
-    return [point.raw for point in found]
+HOUR = timedelta(hours=1)
 
 
-@pytest.mark.parametrize("text", SENTENCES["what somebody means to do is pending"])
-def test_what_somebody_means_to_do_is_pending(entries, text):
-    assert texts(pending(entries(text))) == [text]
+@pytest.fixture
+def pending(memory: Any, capsules: Any) -> Any:
+    """Return a function that records turns an hour apart and returns the pending tasks of the capsule then."""
+
+    def pending(*turns: tuple[str, str]) -> str:
+        for place, (user, agent) in enumerate(turns):
+            memory.record(user, agent, thread=f"t{place}", occurred_at=NOON - (len(turns) - place) * HOUR)
+        return str(capsules.current(NOON)["pending_tasks"])
+
+    return pending
 
 
-@pytest.mark.parametrize("text", SENTENCES["what nobody means to do is not"])
-def test_what_nobody_means_to_do_is_not(entries, text):
-    assert pending(entries(text)) == []
+def test_a_plan_and_a_request_that_the_agent_keeps_are_pending_until_they_are_done(pending):
+    assert "call Anna" in pending(("I'll call Anna.", "Noted."))
+    assert "contract to Bob" in pending(("Remind me to send the contract to Bob.", "I will remind you."))
+    assert "call Anna" not in pending(("I called Anna this morning.", "Good."))
 
 
-@pytest.mark.parametrize(("task", "later"), SENTENCES["what was done since is not pending"])
-def test_what_was_done_since_is_not_pending(entries, task, later):
-    assert pending(entries(task, later)) == []
+def test_what_only_shares_words_with_a_task_leaves_it_open(pending):
+    found = pending(("I'll send the invoice to Mila.", "Noted."), ("I sent the photos to Mila.", "Nice."))
+    assert "send the invoice" in found
 
 
-@pytest.mark.parametrize(
-    ("task", "later"), SENTENCES["a sentence that only shares words with a task does not close it"]
-)
-def test_a_sentence_that_only_shares_words_with_a_task_does_not_close_it(entries, task, later):
-    assert texts(pending(entries(task, later)))[-1:] == [task]
+def test_what_is_asked_or_denied_closes_nothing(pending):
+    found = pending(
+        ("I'll call Anna.", "Noted."),
+        ("Did I call Anna?", "I don't know."),
+        ("I never called Anna.", "I see."),
+    )
+    assert "call Anna" in found
 
 
-@pytest.mark.parametrize(
-    "later",
-    ["I haven't booked the flight yet.", "Is the flight booked?", "I booked a table.", "I'll be booked all day."],
-)
-def test_what_only_sounds_done_stays_pending(entries, later):
-    assert texts(pending(entries("I'll book the flight.", later))) == ["I'll book the flight."]
+def test_a_task_that_is_set_again_stands_once(pending):
+    found = pending(("I'll call Anna.", "Noted."), ("I'll definitely call Anna.", "Noted."))
+    assert found.count("call Anna") == 1
+    assert "definitely" in found
 
 
-def test_an_agent_that_says_done_in_the_same_turn_has_done_it(entries):
-    assert pending(entries("I need to book the flight.", "Done.", roles=["user", "assistant"])) == []
-
-
-def test_an_agent_does_at_once_what_it_says_it_will(entries):
-    assert pending(entries("I'll check the logs of the server.", roles=["assistant"])) == []
-    assert pending(entries("Still open: check the logs of the server.", roles=["assistant"]))
-
-
-def test_a_task_set_again_stands_there_once_and_the_newest_first(entries):
-    said = entries("I need to renew my passport.", "I need to call the bank.", "I need to renew the passport soon!")
-    assert texts(pending(said)) == ["I need to renew the passport soon!", "I need to call the bank."]
-
-
-def test_whose_a_task_is_and_that_it_has_no_date_is_no_part_of_what_is_to_be_done(open_memory, clock):
-    memory = open_memory()
-    memory.record("actions: 1) alarm on tank level above 70%, Ji-woo, no date. 2) order gaskets, Petra.", "Added.")
-    clock.advance(days=1)
-    memory.record("the tank alarm is live, tick it off", "Ticked off: alarm on tank level above 70 %.")
-    text = str(memory.dossiers.refresh("tank gaskets"))
-    assert "order gaskets" in text.partition("Open:")[2].partition("Done:")[0]
-    assert "Ji-woo" not in text
+def test_a_box_tells_what_is_open_and_what_is_done(pending):
+    found = pending(("- [ ] grease the winch\n- [ ] oil the crane", "Noted."), ("- [x] grease the winch", "Good."))
+    assert "crane" in found
+    assert "winch" not in found
 
 
 def test_many_tasks_that_differ_in_a_number_stay_apart(memory):
@@ -74,15 +64,9 @@ def test_many_tasks_that_differ_in_a_number_stay_apart(memory):
     assert len({word for word in text.split() if word.isdigit()}) > 10
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "If I were rich I would order a new boat for the harbour.",
-        "Imagine we had to sell the boat in the harbour. We have to call the harbour broker then.",
-        "She said that one might need to paint the boat in the harbour.",
-    ],
-)
-def test_what_is_imagined_or_rumoured_sets_no_task_and_is_no_work(memory, said):
-    memory.record(said, "Right.")
-    assert "Open:" not in str(memory.dossiers.refresh("harbour boat"))
-    assert "harbour" not in str(memory.capsule.read())
+def test_tasks_in_another_language_are_silenced_by_no_english_rule(memory):
+    memory.record("Я живу в Омске и не ем орехи.", "Хорошо.")
+    memory.record("저는 부산에 삽니다.", "네.")
+    text = str(memory.capsule.read()) + str(memory.dossiers.refresh("Омске")) + str(memory.dossiers.refresh("부산에"))
+    assert "Омске" in text
+    assert "부산에" in text

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tidal_plugins.english.chatter import curses
-from tidal_plugins.english.complaints import complains, denies_feeling, may_complain
+from tidal_plugins.english.complaints import complains, curses, denies_feeling, may_complain
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.patterns import lazy_re

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from tidal_plugins.dossiers.current import standing
 from tidal_plugins.dossiers.dossier import Dossiers
-from tidal_plugins.dossiers.lines import findings
-from tidal_plugins.dossiers.points import Point
-from tidal_plugins.dossiers.shouted import is_loud, one_shout
+from tidal_plugins.dossiers.drafting import findings
+from tidal_plugins.dossiers.scorer import one_shout
+from tidal_plugins.dossiers.sections import suggestions
+from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, localised, without_citations
-from tidal_plugins.dossiers.standing import standing
-from tidal_plugins.dossiers.suggestions import suggestions
-from tidal_plugins.english.chatter import content
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.shouting import shouts
 from tidal_plugins.model.capsule import WRITTEN
@@ -23,6 +22,7 @@ from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import MARKED
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.scoring.text import stems
 from tidal_plugins.tuning import BriefTuning
 
 Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
@@ -70,11 +70,13 @@ class Briefs:
         known = self._known(dossier, cited, now)
         told = any(shouts(finding.text) for finding in dossier.findings)
         recent = one_shout(self._recent(dossier, known, now), told=told)
-        told = told or any(map(is_loud, recent))
+        told = told or any(one.is_loud for one in recent)
         associated = one_shout(self._associated(dossier, recent, known, now), told=told)
         text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
         new, near = _apart(recent), _apart(associated)
-        offered = suggestions([*new, *cited.values(), *near], WRITTEN, each=self.dossiers.settings.capsule.suggestions)
+        offered = suggestions(
+            known.reader, [*new, *cited.values(), *near], WRITTEN, each=self.dossiers.settings.capsule.suggestions
+        )
         return Brief(
             dossier.topic, self.dossiers.writer.frames.text(text), dossier, tuple(new), tuple(near), tuple(offered)
         )
@@ -89,33 +91,37 @@ class Briefs:
         near = self.dossiers.sources.near(dossier.topic, where, now, limit=self.settings.recent)
         return self.dossiers.sources.of(dossier.topic, now, [*cited.values(), *(hit.entry for hit in near)])
 
-    def _recent(self, dossier: Dossier, known: Material, now: datetime) -> list[Point]:
+    def _recent(self, dossier: Dossier, known: Material, now: datetime) -> list[Sentence]:
         """Return what entries of the last days state of the topic, that the dossier does not cite, newest first."""
         since, told = now - timedelta(days=self.settings.days), {*dossier.sources}
         today = local(now, self.dossiers.settings.zone).date()
-        fresh = [point for point in standing(known.entries, known.links, today) if point.entry.occurred_at >= since]
-        said = [point for point in fresh if point.entry.id not in told and point.part not in ("earlier", "documents")]
+        fresh = [
+            one for one in standing(known.reader, known.entries, known.links, today) if one.entry.occurred_at >= since
+        ]
+        said = [one for one in fresh if one.entry.id not in told and one.part not in ("earlier", "documents")]
         return said[: self.settings.recent]
 
-    def _associated(self, dossier: Dossier, recent: Sequence[Point], known: Material, now: datetime) -> list[Point]:
+    def _associated(
+        self, dossier: Dossier, recent: Sequence[Sentence], known: Material, now: datetime
+    ) -> list[Sentence]:
         """Return what entries state that came up together with the topic, and concern it."""
-        origins = dict.fromkeys([*(point.entry.id for point in recent), *dossier.sources])
+        origins = dict.fromkeys([*(one.entry.id for one in recent), *dossier.sources])
         if self.spread is None or not origins:
             return []
         passed = origins.keys() | {entry.id for entry in known.entries}
         reached = {id_: activation for id_, activation in self.spread(list(origins)[:ORIGINS]) if id_ not in passed}
         found = self._entries([*reached])
         there = [found[id_] for id_ in reached if id_ in found and _is_active(found[id_], now)]
-        shown = [finding.text for finding in dossier.findings] + [point.text for point in recent]
+        shown = [finding.text for finding in dossier.findings] + [one.text for one in recent]
         today = local(now, self.dossiers.settings.zone).date()
-        words = frozenset(word for text in [dossier.topic, *shown] for word in content(text))
+        words = frozenset(word for text in [dossier.topic, *shown] for word in stems(text))
         said = [
-            point
+            one
             for entry in there
-            for point in standing([entry], (), today)[:1]
-            if reached[entry.id] >= TOGETHER or len(words.intersection(content(point.raw))) >= SHARED
+            for one in standing(known.reader, [entry], (), today)[:1]
+            if reached[entry.id] >= TOGETHER or len(words & one.stems) >= SHARED
         ]
-        return [point for point in said if point.part != "earlier"][: self.settings.associated]
+        return [one for one in said if one.part != "earlier"][: self.settings.associated]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, Entry]:
         found = self.dossiers.storage.get(self.dossiers.scope, ids)
@@ -123,8 +129,8 @@ class Briefs:
         return {id_: localised(without_citations(without_secrets(entry)), zone) for id_, entry in found.items()}
 
 
-def _apart(said: Iterable[Point]) -> list[Entry]:
-    return list({point.entry.id: point.entry for point in said}.values())
+def _apart(said: Iterable[Sentence]) -> list[Entry]:
+    return list({one.entry.id: one.entry for one in said}.values())
 
 
 def _is_active(entry: Entry, now: datetime) -> bool:
@@ -133,7 +139,7 @@ def _is_active(entry: Entry, now: datetime) -> bool:
     return entry.kind in PRIMARY_KINDS and active and (entry.valid_until is None or entry.valid_until > now)
 
 
-def _composed(dossier: Dossier, recent: Iterable[Point], associated: Iterable[Point], max_chars: int) -> str:
+def _composed(dossier: Dossier, recent: Iterable[Sentence], associated: Iterable[Sentence], max_chars: int) -> str:
     parts = {heading: [f"- {_cut(found).line}" for found in some] for heading, some in by_part(dossier.findings)}
     parts["Contradictions:"] = [
         f"- {_cut(found.newer)}; earlier: {_cut(found.older)}" for found in dossier.contradictions

@@ -19,17 +19,16 @@ from tidal_plugins.dossiers.layout import (
     version_of,
     written_lines,
 )
-from tidal_plugins.dossiers.recent import Line, Newest
+from tidal_plugins.dossiers.sections import Line, Newest, suggestions
 from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
-from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.dossiers.work import LastWork
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput, ReadOnly
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
 from tidal_plugins.model.clock import local, to_micros
-from tidal_plugins.model.entry import EPISODE, GRAPH_CHANNEL, Entry, Scope, bare_id
+from tidal_plugins.model.entry import EPISODE, GRAPH_CHANNEL, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
@@ -172,7 +171,7 @@ class Capsules:
         if shown and made[shown[-1]].name in lines:
             made[shown[-1]] = replace(made[shown[-1]], text=made[shown[-1]].text.rstrip() + "\n")
         cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
-        offered = tuple(self._suggestions(empty, newest.entries))
+        offered = tuple(self._suggestions(empty, newest))
         volumes = self.storage.statistics(self.scope).volumes.items()
         archive = sum(
             size.characters for (kind, channel), size in volumes if kind in PRIMARY_KINDS and channel != GRAPH_CHANNEL
@@ -238,9 +237,9 @@ class Capsules:
             )
         return Document(KEY, value, version)
 
-    def _suggestions(self, empty: Sequence[str], entries: Sequence[Entry]) -> Iterable[Suggestion]:
+    def _suggestions(self, empty: Sequence[str], newest: Newest) -> Iterable[Suggestion]:
         each = self.settings.capsule.suggestions
-        yield from suggestions(entries, empty, each=each)
+        yield from suggestions(newest.reader, newest.entries, empty, each=each)
         if "tools" in empty:
             yield from self._tools(each)
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.dossiers.choosing import chosen, passages
 from tidal_plugins.dossiers.contradictions import contradictions
+from tidal_plugins.dossiers.current import standing
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.sources import Material, Sources
-from tidal_plugins.dossiers.standing import standing
+from tidal_plugins.dossiers.sources import Material, Sources, chosen
 from tidal_plugins.dossiers.stored import (
     Stored,
     checked_topic,
@@ -193,7 +192,7 @@ class Dossiers:
         """Return the dossier as it should be now, and the draft that it was made from."""
         settings = self.settings
         said = chosen(
-            passages(standing(found.entries, found.links, local(now, settings.zone).date()), old.topic),
+            standing(found.reader, found.entries, found.links, local(now, settings.zone).date()),
             old.topic,
             found,
             max_tokens=max_tokens,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.dossiers.lines import findings
-from tidal_plugins.dossiers.points import Point
+from tidal_plugins.dossiers.sentences import AGENT_NAME, LONGEST, Sentence
 from tidal_plugins.english.secrets import masked
 from tidal_plugins.model.dossier import HEADINGS, Dossier, Finding, Maker
 from tidal_plugins.model.entry import Entry, bare_id
@@ -75,7 +75,7 @@ class InPlace:
 
 @dataclass(frozen=True, slots=True)
 class Drafter:
-    """Writes the findings of some points with a summariser, or quotes them.
+    """Writes the findings of some sentences with a summariser, or quotes them.
 
     They are quoted if there is no summariser, or if the summariser fails on a topic that has no text yet.
     """
@@ -85,24 +85,24 @@ class Drafter:
     timeout: float
     """Seconds to wait for the summariser, after which it has failed."""
 
-    def draft(self, said: Sequence[Point], place: InPlace) -> Draft:
+    def draft(self, said: Sequence[Sentence], place: InPlace) -> Draft:
         """Return the new draft of a dossier: the text as it stands if the new text is not fit to replace it."""
         quoted = Draft(tuple(findings(said)), "extractive")
         if self.summariser is None or not said:
             return quoted if said or not place.findings else place.kept("nothing is stated of it any more")
         found, reason = self._asked(self.summariser, said, place)
         if reason is None and place.findings:
-            reason = place.refuses(found, {point.entry.id for point in said}, self.settings)
+            reason = place.refuses(found, {one.entry.id for one in said}, self.settings)
         if reason is None:
-            return Draft(found, "model", tuple(dict.fromkeys(point.entry.id for point in said)))
+            return Draft(found, "model", tuple(dict.fromkeys(one.entry.id for one in said)))
         return place.kept(reason) if place.findings else replace(quoted, problem=reason)
 
     def _asked(
-        self, summariser: Summariser, said: Sequence[Point], place: InPlace
+        self, summariser: Summariser, said: Sequence[Sentence], place: InPlace
     ) -> tuple[tuple[Finding, ...], str | None]:
         """Ask the summariser. Return the findings that may stand in a dossier, and the reason if there are none."""
         known = {entry.id: entry.citation for entry in place.entries.values()}
-        known |= {point.entry.id: point.entry.citation for point in said}
+        known |= {one.entry.id: one.entry.citation for one in said}
         most = self.settings.max_tokens
 
         def ask() -> tuple[Finding, ...]:
@@ -123,13 +123,13 @@ class Drafter:
         return self._faithful(found, said, place)
 
     def _faithful(
-        self, written: Sequence[Finding], said: Sequence[Point], place: InPlace
+        self, written: Sequence[Finding], said: Sequence[Sentence], place: InPlace
     ) -> tuple[tuple[Finding, ...], str | None]:
         """Return findings without the sentences that their sources do not bear out.
 
         The sources of a finding of which nothing is left are quoted instead, unless another one cites them.
         """
-        evidence = _evidence({**place.entries, **{point.entry.id: point.entry for point in said}}, place.dossier.topic)
+        evidence = _evidence({**place.entries, **{one.entry.id: one.entry for one in said}}, place.dossier.topic)
         names = all_names(evidence)
         kept = [
             replace(finding, text=text)
@@ -140,7 +140,7 @@ class Drafter:
             return (), "nothing that was written is borne out by what it cites"
         told = {id_ for finding in kept for id_ in finding.sources}
         lost = {id_ for finding in written for id_ in finding.sources} - told
-        return (*kept, *findings(point for point in said if point.entry.id in lost)), None
+        return (*kept, *findings(one for one in said if one.entry.id in lost)), None
 
 
 def _evidence(entries: Mapping[str, Entry], topic: str) -> dict[str, list[Evidence]]:
@@ -151,11 +151,11 @@ def _evidence(entries: Mapping[str, Entry], topic: str) -> dict[str, list[Eviden
     return {id_: [*turns[entry.citation], Evidence(topic)] for id_, entry in entries.items()}
 
 
-def _sources(said: Sequence[Point]) -> Iterator[Source]:
-    """Yield each entry with its points, dated and under the heading of their part, oldest first."""
-    by_entry = defaultdict[str, list[Point]](list)
-    for point in sorted(said, key=lambda point: point.entry.occurred_at):
-        by_entry[point.entry.id].append(point)
+def _sources(said: Sequence[Sentence]) -> Iterator[Source]:
+    """Yield each entry with its sentences, dated and under the heading of their part, oldest first."""
+    by_entry = defaultdict[str, list[Sentence]](list)
+    for one in sorted(said, key=lambda one: one.entry.occurred_at):
+        by_entry[one.entry.id].append(one)
     for id_, of_entry in by_entry.items():
         text = "\n".join(map(_headed, findings(of_entry)))
         yield Source(id_, (Message("user" if of_entry[0].entry.role == "user" else "assistant", text, id_),))
@@ -177,6 +177,34 @@ def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Itera
             return
         if sources and terms(text):
             yield Finding(text, sources, tuple(dict.fromkeys(known[id_] for id_ in sources)))
+
+
+def findings(chosen: Iterable[Sentence]) -> Iterator[Finding]:
+    """Yield sentences as lines of a document. Those of one entry and part that follow each other share a line."""
+    for _, group in groupby(chosen, lambda said: (said.entry.id, said.part)):
+        lines: list[list[Sentence]] = []
+        for said in group:
+            if lines and sum(len(other.text) for other in lines[-1]) + len(said.text) < LONGEST:
+                lines[-1].append(said)
+            else:
+                lines.append([said])
+        yield from map(_finding, lines)
+
+
+def _finding(line: Sequence[Sentence]) -> Finding:
+    entry, part = line[0].entry, line[0].part
+    text = " ".join(map(_with_history, line))
+    place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
+    name = entry.speaker or (AGENT_NAME if line[0].by_agent else None if entry.role else place)
+    at = None if part == "documents" else entry.occurred_at
+    return Finding(f"{inert(name)}: {text}" if name else text, (entry.id,), (entry.citation,), part, at)
+
+
+def _with_history(said: Sentence) -> str:
+    """Return a sentence with the value that it replaces."""
+    return (
+        f"{said.text} (was {inert(said.was)})" if said.was and said.was.lower() not in said.text.lower() else said.text
+    )
 
 
 def _length(findings: Iterable[Finding]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.dossiers.recent import Line
+from tidal_plugins.dossiers.sections import Line
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, Capsule, Section, Suggestion, title
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.storage.base import Document

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.associations.store import Association, AssociationStore
-from tidal_plugins.dossiers.points import Point, told
+from tidal_plugins.dossiers.scorer import worth
+from tidal_plugins.dossiers.sentences import Reader
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
-from tidal_plugins.english.chatter import content
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
@@ -84,10 +84,10 @@ class Seeds:
         """Yield the pairs of which both are active, and which have nothing else in common than to come up together."""
         ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
         entries = self._entries(ids, now)
-        shown = self._shown(entries.values())
+        shown, reader = self._shown(entries.values()), Reader(self.storage, self.scope)
         for pair in pairs:
             if {pair.source, pair.target} <= entries.keys():
-                seed = _seed(pair, entries)
+                seed = _seed(reader, pair, entries)
                 if seed and not _asked(seed.first, seed.second, shown) and not _asked(seed.second, seed.first, shown):
                     yield seed
 
@@ -109,14 +109,14 @@ class Seeds:
         return derive_id(self.scope, SEEDS, first, second)
 
 
-def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
+def _seed(reader: Reader, pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
     """Return the seed of a pair, or ``None`` if it is no thought: two documents, or nothing stated by one of them."""
     first, second = (without_secrets(entries[id_]) for id_ in (pair.source, pair.target))
     if _thread(first) == _thread(second) or _alike(first.text, second.text):
         return None
     if CONVERSATION not in (first.kind, second.kind):
         return None
-    said = [_statement(first), _statement(second)]
+    said = [_statement(reader, first), _statement(reader, second)]
     if not all(said):
         return None
     text = f"“{said[0]}” and “{said[1]}” keep coming up together."
@@ -124,10 +124,10 @@ def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
     return Seed(first, second, pair.weight, why, text)
 
 
-def _statement(entry: Entry) -> str:
+def _statement(reader: Reader, entry: Entry) -> str:
     """Return the statement of an entry that matters most, or nothing if it only asks, thanks or agrees."""
-    stated = [Point(said, entry) for said in told(entry) if len(content(said)) >= _LEAST_WORDS]
-    best = max(stated, key=lambda point: point.weight, default=None)
+    stated = [said for said in reader.stated_by(entry) if len(said.stems) >= _LEAST_WORDS]
+    best = max(stated, key=worth, default=None)
     return shortened(best.text, _QUOTED).rstrip(" .;,") if best else ""
 
 

@@ -1,16 +1,21 @@
-"""Sources of a dossier: the most salient entries about its topic [Capsule]."""
+"""Sources of a dossier: the most salient entries about its topic, and the sentences of them that it has room for
+[Capsule]."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from typing import Self
 
-from tidal_plugins.dossiers.links import links_of
+from tidal_plugins.dossiers.current import links_of
 from tidal_plugins.dossiers.related import Related
+from tidal_plugins.dossiers.scorer import worth
+from tidal_plugins.dossiers.sentences import Reader, Sentence
 from tidal_plugins.dossiers.tasks import tasks
-from tidal_plugins.dossiers.topic import Topic
 from tidal_plugins.model.clock import hours_between, local
+from tidal_plugins.model.dossier import HEADINGS, Part
 from tidal_plugins.model.entry import CONVERSATION, DOSSIER, FACT, KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.supersession import Supersession
@@ -42,14 +47,53 @@ HALF = 0.5
 one of the 14 briefs of the development stories fails."""
 WHOLE = 2_000
 """Characters up to which the whole of what somebody said is read, and not the passage about the topic alone."""
+OVERHEAD = 18
+"""Tokens of the date and the citation of a line."""
+_ASIDE = 0.3
+"""Worth of a sentence that has no word of the topic, as a share of that of one that has them all."""
+_BESIDE = 0.5
+"""Share of the topic that a sentence counts with that stands in a turn which is about the topic."""
+_PARTS: Mapping[Part, float] = {"now": 1.0, "decided": 1.2, "open": 1.2, "done": 1.0, "earlier": 0.5, "documents": 0.8}
+"""Worth of a sentence by its part: what was decided and what is open says most, plans whose day is over least."""
+MANY, _ASIDES = 12, 4
+"""Sentences that a document has with those which have no word of the topic, and how many of these at least."""
+BEGINNING = 4
+"""Sentences of a document that are quoted at most."""
+_CHANGED = 1.3
+"""Worth of a sentence that replaces an earlier value."""
 
 _CITATIONS = lazy_re(r"(?:\s*\[(?:ep|mem):\w+\])+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The words of a topic, each as the stems that it may have: those of its parts and of the whole."""
+
+    words: tuple[frozenset[str], ...]
+
+    @classmethod
+    def of(cls, topic: str) -> Self:
+        return cls(tuple(found for word in topic.split() if (found := frozenset(stems(word)))))
+
+    @property
+    def stems(self) -> frozenset[str]:
+        return frozenset[str]().union(*self.words)
+
+    def share(self, said: Collection[str], weights: Mapping[str, float]) -> float:
+        """Return the share of the words that a text with these stems has, in [0, 1], each by its weight.
+
+        ``weights`` tell how rare each stem is. A word that no text has counts for nothing.
+        """
+        worth = [max(weights.get(stem, 0.0) for stem in word) for word in self.words]
+        there = (weight for word, weight in zip(self.words, worth, strict=True) if word <= frozenset(said))
+        return sum(there) / sum(worth) if sum(worth) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
     """The entries that a document on a topic is made from, what each is worth, and what supersedes what among them."""
 
+    reader: Reader
     entries: Sequence[Entry] = ()
     worth: Mapping[str, float] = field(default_factory=dict)
     links: Sequence[Supersession] = ()
@@ -71,9 +115,9 @@ class Sources:
         The other half of an exchange comes with each, and what supersedes it. Of a document there is the passage that
         is about the topic.
         """
-        most = self.settings.dossier.sources
+        most, reader = self.settings.dossier.sources, Reader(self.storage, self.scope)
         near = self.near(topic, active(now, kinds=PRIMARY_KINDS), now, limit=min(MAX_LIMIT, 2 * most))
-        worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
+        worth = {hit.id: worth_of(reader, hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
         best = sorted(near, key=lambda hit: (-worth[hit.id], hit.id))[:most]
         found = {hit.id: _part(hit) for hit in best}
         for entry in also:
@@ -88,14 +132,16 @@ class Sources:
             topical |= new
             found |= new
             found |= self._exchanges(found, now)
-        found |= self._reports(found, now)
+        found |= self._reports(reader, found, now)
         links = links_of(self.storage, self.scope, found.values(), self.settings, now)
         turns = {hit.entry.episode: worth[hit.id] for hit in best if hit.entry.episode}
         for id_ in found.keys() - worth.keys():
-            aside = worth_of(found[id_], ASIDE if id_ in topical else 0.0, now, self.settings.dossier)
+            aside = worth_of(reader, found[id_], ASIDE if id_ in topical else 0.0, now, self.settings.dossier)
             worth[id_] = turns.get(found[id_].episode or "", aside)
         direct = frozenset(hit.entry.episode or hit.id for hit in best)
-        return Material([localised(entry, self.settings.zone) for entry in found.values()], worth, links, direct)
+        return Material(
+            reader, [localised(entry, self.settings.zone) for entry in found.values()], worth, links, direct
+        )
 
     def _related(
         self, topic: str, topical: Mapping[str, Entry], found: Mapping[str, Entry], now: datetime
@@ -104,13 +150,13 @@ class Sources:
         related = Related(self.storage, self.scope, active(now, kinds=(CONVERSATION, FACT)))
         return self._others(related.to(list(topical.values()), found, Topic.of(topic).stems), found, now)
 
-    def _reports(self, found: Mapping[str, Entry], now: datetime) -> dict[str, Entry]:
+    def _reports(self, reader: Reader, found: Mapping[str, Entry], now: datetime) -> dict[str, Entry]:
         """Return the turns, beside those found, that report tasks among these as done."""
         near: list[str] = []
-        for task in tasks(found.values()):
+        for task in tasks(reader, found.values()):
             if task.done is None:
-                where = active(now, kinds=(CONVERSATION,), since=task.point.entry.occurred_at)
-                words = terms(task.point.raw)
+                where = active(now, kinds=(CONVERSATION,), since=task.said.entry.occurred_at)
+                words = terms(task.said.raw)
                 near += [match.id for match in self.storage.matching(self.scope, words, REPORTS, where)]
         later = self._others(near, found, now)
         if not later:
@@ -118,8 +164,8 @@ class Sources:
         later |= self._exchanges(later, now)
         done = [
             task.done.turn
-            for task in tasks([*found.values(), *later.values()])
-            if task.done and task.point.entry.id in found
+            for task in tasks(reader, [*found.values(), *later.values()])
+            if task.done and task.said.entry.id in found
         ]
         return {id_: entry for id_, entry in later.items() if id_ not in found and entry.episode in done}
 
@@ -155,6 +201,52 @@ class Sources:
         return hit.why.cosine + keywords >= self.settings.dossier.threshold
 
 
+def chosen(
+    found: Sequence[Sentence], topic: str, material: Material, *, max_tokens: int, count: Callable[[str], int]
+) -> list[Sentence]:
+    """Return the sentences of some material that fit ``max_tokens``, by part and the newest first, as they are
+    given."""
+    found = _answering(found, Topic.of(topic).stems)
+    asked, weights = Topic.of(topic), rarity([said.stems for said in found])
+    values = [_value(said, asked.share(said.stems, weights), material) for said in found]
+    taken, room, asides, direct, times = set[int](), max_tokens, 0, 0, Counter[str]()
+    for place in sorted(range(len(found)), key=lambda place: -values[place]):
+        said = found[place]
+        cost = count(said.text) + (0 if times[said.entry.id] else OVERHEAD)
+        aside = said.turn not in material.direct
+        if cost <= room and not (aside and asides >= max(_ASIDES, MANY - direct)):
+            asides += aside
+            direct += not aside and said.part != "documents"
+            taken.add(place)
+            times[said.entry.id] += 1
+            room -= cost
+    order = list(HEADINGS)
+    return sorted((found[place] for place in sorted(taken)), key=lambda said: order.index(said.part))
+
+
+def _value(said: Sentence, share: float, material: Material) -> float:
+    near = max(share, _BESIDE * (said.turn in material.direct))
+    value = material.worth.get(said.entry.id, 0.0) * worth(said) * (_ASIDE + (1 - _ASIDE) * near)
+    return value * _PARTS[said.part] * (_CHANGED if said.was else 1.0)
+
+
+def _answering(found: Sequence[Sentence], asked: frozenset[str]) -> list[Sentence]:
+    """Return the sentences without those of documents that do not answer: of each, what has a word of the topic stays.
+
+    Where only the heading of a document has one, or nothing has, its beginning stays.
+    """
+    sections: dict[str, list[Sentence]] = {}
+    for said in found:
+        if said.part == "documents":
+            sections.setdefault(said.entry.id, []).append(said)
+    kept = {
+        id(said)
+        for section in sections.values()
+        for said in ([one for one in section[1:] if asked & one.stems] or section)[:BEGINNING]
+    }
+    return [said for said in found if said.part != "documents" or id(said) in kept]
+
+
 def _part(hit: Hit) -> Entry:
     """Return the entry of a hit: all that was said, and of a document the passage that is about the topic."""
     whole = hit.entry.kind == CONVERSATION and len(hit.entry.text) <= WHOLE
@@ -174,10 +266,11 @@ def localised(entry: Entry, zone: tzinfo) -> Entry:
     return replace(entry, occurred_at=local(entry.occurred_at, zone))
 
 
-def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:
-    """Return the salience of an entry now."""
+def worth_of(reader: Reader, entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:
+    """Return the salience of an entry now. What it says that is vital or lasting does not fade."""
+    fades = not any(said.has("vital", "lasting") for said in reader.stated_by(entry))
     return salience(
-        hours_between(entry.recorded_at, now) / 24,
+        hours_between(entry.recorded_at, now) / 24 if fades else 0.0,
         entry.importance,
         relevance,
         half_life=settings.half_life,

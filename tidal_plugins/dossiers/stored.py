@@ -8,9 +8,9 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.dossier import Contradiction, Dossier
 from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope

@@ -1,177 +1,162 @@
-"""Tasks: what is meant to be done, and what later turns say is done, by rules that would rather miss a task."""
+"""Tasks: what is meant to be done, and whether a later sentence reports it as done.
+
+What the tagger reads as a plan is a task, and so is a request that the agent keeps for later. It is done when a later
+sentence that reports a deed, or a change, is about the same thing: by the words that they share.
+"""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
-from tidal_plugins.dossiers.closing import closes, reports_of
-from tidal_plugins.dossiers.pieces import plain_of, real_pieces
-from tidal_plugins.dossiers.points import Point, turns
-from tidal_plugins.dossiers.task import Task
-from tidal_plugins.english.deeds import phrase, words_of
-from tidal_plugins.english.hypotheses import is_rumoured
-from tidal_plugins.english.negation import DENIED
-from tidal_plugins.english.questions import asks
+from tidal_plugins.dossiers.sentences import Reader, Sentence, turns
 from tidal_plugins.english.stems import stem
-from tidal_plugins.english.tasks import (
-    ASSIGNED,
-    DEADLINE,
-    DONE_AT_ONCE,
-    IDLE_INTENTION,
-    INTENTION,
-    OPEN_TASK,
-    PROMISE,
-    REMINDER,
-    UNDENIED,
-)
-from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.entry import CONVERSATION, Entry
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.scoring.text import terms
 
-_MIN_WORDS = 2
-"""Words with a content that a task has."""
-ASIDE_KINDS = ("owed", "remaining")
-"""Kinds of tasks that a sentence may mention beside what it is about."""
-_LISTS = ("box", "todo", "left")
-"""Kinds of tasks that stand in a list."""
-_LEFT = frozenset(map(stem, "go left leave still missing remaining".split()))
-"""Words that say that something is left, and not what."""
+FEW, COVERED, MOSTLY = 3, 0.7, 0.5
+"""Share of the words of a task that a report has from which on it is about the task: of a task of
+few words ``COVERED``, so that «I sent the photos to Mila» leaves «send the invoice to Mila» open, of others
+``MOSTLY``."""
+WITHIN, PARTLY = 0.75, 0.3
+"""The share of the words of a report that the task has, which is enough as well if the report has ``PARTLY`` of those
+of the task: «The report is done»."""
+AGAIN = 0.75
+"""Share of the words of each of two tasks that the other has, from which on the later is the same one, set again."""
+_LEAST = 2
+"""Words with a content that a person's task has."""
+_SURE = 0.5
+"""Chance of an act from which on a sentence is taken for a question or a request."""
+
+_CARRIERS = frozenset(map(stem, "remind forget need must have promise plan todo list open still later keep".split()))
+"""Words by which a task is set, and which say nothing of it."""
+
+_BOX = lazy_re(r"\A\W*\[(?P<mark>[ xX])\]|\bTO-?DO\b")
+"""Marks by which a list tells what is open, whatever its language."""
 
 
-def tasks(entries: Iterable[Entry]) -> list[Task]:
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A thing to do, and the sentence that reports it as done; ``None`` while it is open."""
+
+    said: Sentence
+    done: Sentence | None = None
+
+
+def tasks(reader: Reader, entries: Iterable[Entry]) -> list[Task]:
     """Return the tasks that some entries set, open and done, in the order in which they were set.
 
-    A person's intentions, reminders, promises and debts count. Of an agent's words only what it keeps for later and an
-    explicit list count, because an agent does at once what it announces. A task that is set again is returned once.
+    Of an agent's words only what it keeps for a day counts, and what a list marks as open, because an agent does at
+    once what it announces. A task that is set again is returned once, as it was set last.
     """
-    waiting, done = _Waiting(), list[Task]()
-    for turn in turns(entries):
-        said = [Point(text, entry) for entry in turn for text in real_pieces(entry)]
-        reported = reports_of(said)
-        for task in waiting.near(word for report in reported for word in report.together):
-            if report := next((one for one in reported if closes(one, task, one.together)), None):
-                waiting.remove(task)
-                done.append(task.closed(report.point))
-        for place, task in _set(said):
-            for other in [other for other in waiting.near(task.key) if _replaces(task, other)]:
-                waiting.remove(other)
-            later = (one.point for one in reported if one.place > place and closes(one, task, one.words))
-            if point := next(later, None) or _at_once(said, task):
-                done.append(task.closed(point))
-            else:
-                waiting.add(task)
-    return [*done, *waiting.by_key.values()]
+    spoken = [[said for entry in turn for said in reader.all_of(entry)] for turn in turns(entries)]
+    open_, done = _Open(), list[Task]()
+    for turn in spoken:
+        keeps = any(said.by_agent and said.has("plan") for said in turn)
+        for said in turn:
+            for task in open_.near(said) if is_report(said) else ():
+                if closes(said, task):
+                    open_.remove(task)
+                    done.append(Task(task, said))
+            if sets_task(said, keeps=keeps) and not (said.by_agent and _is_told(said, turn)):
+                for task in open_.near(said):
+                    if _is_again(said, task):
+                        open_.remove(task)
+                open_.add(said)
+    return sorted([*done, *map(Task, open_.all)], key=lambda task: task.said.entry.occurred_at)
 
 
-class _Waiting:
+def sets_task(said: Sentence, *, keeps: bool = False) -> bool:
+    """Return whether a sentence sets a task; ``keeps`` if the agent's answer says that it will see to it."""
+    if box := _BOX.search(said.raw):
+        return box["mark"] in (None, " ") and said.entry.role != "tool"
+    if said.entry.kind != CONVERSATION or said.entry.role == "tool" or said.raw.endswith("?") or said.is_quoted:
+        return False
+    if max(said.chance("question"), said.chance("social")) >= _SURE:
+        return False
+    if len(said.about) < (1 if said.by_agent else _LEAST):
+        return False
+    if said.chance("done") > said.chance("plan"):
+        return False
+    ahead = any(day > said.entry.occurred_at.date() for day in said.days)
+    if said.by_agent:
+        return said.has("plan") and ahead
+    return said.has("plan") or (said.chance("request") >= _SURE and (keeps or ahead))
+
+
+def is_report(said: Sentence) -> bool:
+    """Return whether a sentence reports that something was done, or is other than it was."""
+    if box := _BOX.search(said.raw):
+        return box["mark"] in ("x", "X")
+    if said.raw.endswith("?") or max(said.chance("question"), said.chance("request")) >= _SURE:
+        return False
+    return said.has("done") or (said.has("change") and not said.has("plan"))
+
+
+def closes(report: Sentence, task: Sentence) -> bool:
+    """Return whether a report is about a task that was set before it."""
+    if report.turn == task.turn and not (report.by_agent and report.has("done") and not report.has("plan")):
+        return False
+    if report.denies != task.denies and report.denies:
+        return False
+    about = task.about - _CARRIERS or task.about
+    done = _share(about, report.stems)
+    if done >= (COVERED if len(about) <= FEW else MOSTLY):
+        return True
+    return done >= PARTLY and _share(report.about, task.stems) >= WITHIN
+
+
+def _is_told(said: Sentence, turn: Iterable[Sentence]) -> bool:
+    """Return whether the person has said in a turn what its agent repeats."""
+    persons = [other for other in turn if not other.by_agent]
+    known = frozenset[str]().union(*(other.about for other in persons))
+    days = {day for other in persons for day in other.days}
+    return days.issuperset(said.days) and 2 * len(said.about & known) >= len(said.about)
+
+
+def lifts(later: Sentence, rule: Sentence) -> bool:
+    """Return whether a later sentence says the opposite of a rule, or is the same rule with another value."""
+    if later.has("rule") and later.about == rule.about:
+        return True
+    return later.denies != rule.denies and _share(rule.about, later.stems) >= COVERED
+
+
+def _is_again(said: Sentence, task: Sentence) -> bool:
+    """Return whether a sentence sets a task again: in most of its words, and with the same numbers."""
+    both = min(_share(task.about, said.stems), _share(said.about, task.stems))
+    return both >= AGAIN and said.marks.issuperset(mark for mark in task.marks if mark.isdigit())
+
+
+def _share(words: Collection[str], has: frozenset[str]) -> float:
+    return len(has.intersection(words)) / len(words) if words else 0.0
+
+
+class _Open:
     """The tasks that are open, in the order in which they were set, by their words."""
 
     def __init__(self) -> None:
-        self.by_key: dict[frozenset[str], Task] = {}
-        self._by_word = defaultdict[str, dict[frozenset[str], int]](dict)
+        self._by_number: dict[int, Sentence] = {}
+        self._by_word = defaultdict[str, set[int]](set)
         self._count = 0
 
-    def add(self, task: Task) -> None:
+    @property
+    def all(self) -> Iterable[Sentence]:
+        return self._by_number.values()
+
+    def add(self, task: Sentence) -> None:
+        self._by_number[self._count] = task
+        for word in task.about:
+            self._by_word[word].add(self._count)
         self._count += 1
-        self.by_key[task.key] = task
-        for word in task.key:
-            self._by_word[word][task.key] = self._count
 
-    def remove(self, task: Task) -> None:
-        del self.by_key[task.key]
-        for word in task.key:
-            del self._by_word[word][task.key]
+    def remove(self, task: Sentence) -> None:
+        number = next(number for number, one in self._by_number.items() if one is task)
+        del self._by_number[number]
+        for word in task.about:
+            self._by_word[word].discard(number)
 
-    def near(self, words: Iterable[str]) -> list[Task]:
-        """Return the tasks that have one of some words."""
-        found = {key: number for word in set(words) for key, number in self._by_word.get(word, {}).items()}
-        return [self.by_key[key] for key in sorted(found, key=found.__getitem__)]
-
-
-def pending(entries: Sequence[Entry]) -> list[Point]:
-    """Return what sets a task that no later sentence reports as done, the newest first."""
-    return [task.point for task in reversed(tasks(entries)) if task.done is None]
-
-
-def _set(said: Sequence[Point]) -> Iterator[tuple[int, Task]]:
-    """Yield the tasks that a turn sets, each with its place, a person's before the agent's restatements of them."""
-    persons: list[Task] = []
-    for place, point in enumerate(said):
-        task = _task(point)
-        if task is None or (point.by_agent and any(_restated(task, other) for other in persons)):
-            continue
-        if not point.by_agent:
-            persons.append(task)
-        yield place, task
-
-
-def _restated(task: Task, other: Task) -> bool:
-    return len(task.key & other.key) >= min(2, len(other.key))
-
-
-def _replaces(task: Task, other: Task) -> bool:
-    """Return whether a task is another one set again, or what is left of the same list or debt."""
-    if task.key == other.key or len(task.key & other.key) > 0.75 * max(len(task.key), len(other.key)):
-        return True
-    return (
-        task.kind == "remaining" and bool(task.objects & other.objects) and other.kind in ("remaining", "todo", "left")
-    )
-
-
-def _task(point: Point) -> Task | None:
-    if point.entry.role == "tool":
-        return None
-    for match in (OPEN_TASK.fullmatch(point.plain), PROMISE.fullmatch(point.plain) if point.by_agent else None):
-        if match:
-            return _made(match, point)
-    if point.by_agent or is_rumoured(point.plain) or DENIED.search(UNDENIED.sub("", point.plain)):
-        return None
-    match = REMINDER.fullmatch(point.plain)
-    if match and (match["reminded"] or (point.sure and not asks(point.raw))):
-        return _made(match, point)
-    match = INTENTION.fullmatch(point.plain) if point.sure and not asks(point.raw) else None
-    return None if match is None or IDLE_INTENTION.match(match["task"]) else _made(match, point)
-
-
-def _made(match: re.Match[str], point: Point) -> Task | None:
-    kind, text = next((name, said) for name, said in match.groupdict().items() if said)
-    if kind in _LISTS and (assigned := ASSIGNED.search(point.raw)):
-        text = text[: len(text) - len(plain_of(assigned[0]))] or text
-    words = [stem(word) for word in terms(DEADLINE.sub("", f" {text}") if kind != "missing" else text)]
-    if kind == "owed":  # «Anna lent me 50 euros»: whoever reports it names her
-        words = ["owe", *words[:1]]
-    if kind in ("remaining", "missing"):
-        words = ["", *(word for word in words if word not in _LEFT)]
-    thing = phrase(words_of(text) if kind in ("due", "missing", "remaining", "left") else words_of(text)[1:])
-    if kind == "due":  # «the token has to be rotated»
-        words.insert(0, stem(_TO_BE.split(text, 1)[-1].split()[0]))
-    enough = len(set(words)) >= (1 if kind in ("promised", "reminded") else _MIN_WORDS)
-    if not enough:
-        return None
-    objects = frozenset(words[1:]) - {words[0]} or frozenset(words)
-    main = next((word for word in reversed(thing) if word in objects), "")
-    return Task(words[0], objects, main, _said(match[kind], point, kind), kind)
-
-
-_TO_BE = lazy_re(r" to be ")
-
-
-def _said(text: str, point: Point, kind: str) -> Point:
-    """Return what sets a task: of a sentence that mentions it beside other things only that part."""
-    place = point.raw.lower().find(text.partition(" ")[0] if kind not in ASIDE_KINDS else text)
-    return replace(point, raw=point.raw[place:]) if kind in ASIDE_KINDS and place > 0 else point
-
-
-def _at_once(said: Sequence[Point], task: Task) -> Point | None:
-    """Return what an agent reports in the turn that set a task, if it did it there and then."""
-    if task.point.by_agent or task.kind not in ("task", "todo", "needed", "due"):
-        return None
-    return next((one for one in said if one.by_agent and one.sure and DONE_AT_ONCE.match(one.plain)), None)
-
-
-def is_reported_by(task: Task, point: Point) -> bool:
-    """Return whether a point is of the sentence that reported a task as done."""
-    return task.done is not None and task.done.turn == point.turn and task.done.raw in point.raw
+    def near(self, said: Sentence) -> list[Sentence]:
+        """Return the tasks that share a word with a sentence."""
+        found = set[int]().union(*(self._by_word.get(word, ()) for word in said.stems))
+        return [self._by_number[number] for number in sorted(found)]

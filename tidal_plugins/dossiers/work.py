@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.actions.table import Tools
-from tidal_plugins.dossiers.recent import Line
+from tidal_plugins.dossiers.sections import Line
 from tidal_plugins.english.shouting import shouts
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.model.entry import EPISODE, Entry, Scope

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tidal_plugins.english.sentences import LONGEST, plain
 from tidal_plugins.patterns import lazy_re
 
@@ -12,6 +14,9 @@ _WRONGLY = (
     r"(?:ignor|forget|mak|do|gett|break|chang|add|send|giv|say|repeat|ask|miss|mess|delet|remov|overwrit|fail|crash|"
     r"interrupt|screw)\w*ing"
 )
+_CURSE = lazy_re(r"\b\w\*{2,}|\b(?:f+u+c+k\w*|shit\w*|damn\w*|crap)\b", re.IGNORECASE)
+_CURSE_WORDS = 2
+_WORD = lazy_re(r"[^\W_]+(?:['’]\w+)?")
 _COMPLAINT = lazy_re(
     rf"\b{_NTH} time\W*$"
     rf"|\b{_NTH} time (?:(?:now|today|already|in a row|this (?:week|month)|that|where)\W+)*"
@@ -70,3 +75,8 @@ def complains(sentence: str) -> bool:
 def may_complain(text: str) -> bool:
     """Return whether a text has words of a complaint, which most have not. This is quicker than to read it."""
     return any(map(" ".join(text.lower().split()).__contains__, _CUES))
+
+
+def curses(sentence: str) -> bool:
+    """Return whether a sentence is a curse and hardly anything else: «S***!», «oh damn»."""
+    return len(_WORD.findall(sentence)) <= _CURSE_WORDS and _CURSE.search(sentence) is not None

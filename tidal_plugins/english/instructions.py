@@ -1,39 +1,11 @@
-"""Find what is said to an agent: who it is, and what it does when."""
+"""Find rules that somebody gives to an agent, and decisions."""
 
 from __future__ import annotations
 
-import re
-
-from tidal_plugins.english.requests import requests
 from tidal_plugins.patterns import lazy_re
 
-IDENTITY = lazy_re(
-    r"\byour (?:name|role|job|voice|tone|task) (?:is|should be)\b|\byou are (?:called|an? (?:\w+ ){0,3}"
-    r"(?:assistant|agent|bot|engineer|analyst|tutor|coach))\b|\bcall yourself\b",
-    re.IGNORECASE,
-)
-ROUTINE = lazy_re(
-    r"\bevery (?:\d+ )?(?:minutes?|hours?|morning|day|evening|night|week|loop|cycle|thread|hour)\b"
-    r"|\b(?:at the (?:start|end) of|before|after) (?:each|every) (?:loop|cycle|thread|run|day|turn)\b"
-    r"|\bfirst thing\b",
-    re.IGNORECASE,
-)
-_TOLD_TO = lazy_re(r"\byou\b|\bplease\b|\b(?:must|should|never|always)\b|\bagents?\b", re.IGNORECASE)
 OWN_PLANS = lazy_re(r"\bi(?:'ll|'ve|'m| will| have| am)?\b")
 """Statements of people about themselves, which are no rules for an agent."""
-
-
-def is_routine(sentence: str) -> bool:
-    """Return whether a sentence tells an agent what to do regularly: «every morning check the queue».
-
-    «Every evening it is gone for a minute» only tells of something.
-    """
-    if not ROUTINE.search(sentence) or OWN_PLANS.search(sentence.replace("’", "'").lower()):
-        return False
-    rest = ROUTINE.sub("", sentence).strip(" ,:;-–—")
-    return _TOLD_TO.search(sentence) is not None or requests(rest)
-
-
 RULE = lazy_re(
     r"\bfrom now on\b|\b(?:standing |house |new )?rule:|\b(?:standing|house|new) rule\b"
     r"|(?:^|[,;:] |\b(?:and|but|so|please|you|to) )(?:always|never|don't ever|do not ever) \w+|, (?:always|never)\W*$"

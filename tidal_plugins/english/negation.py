@@ -8,8 +8,6 @@ from tidal_plugins.patterns import lazy_re
 
 _NOT = "not|never|cannot"
 
-DENIED = lazy_re(rf"\b(?:{_NOT}|nothing|\w+n't)\b")
-"""Words that deny a lower-case sentence of a task."""
 NEGATED = lazy_re(rf"\b(?:{_NOT}|no longer|hardly|no|\w+n't)\b")
 """The words by which two lower-case sentences differ when one denies the other."""
 DENIAL = lazy_re(rf"(?:\b(?:{_NOT}|no|nothing|unlike)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.points import Point, points
+from tidal_plugins.dossiers.scorer import worth
+from tidal_plugins.dossiers.sentences import Reader, Sentence
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
@@ -69,9 +70,10 @@ class Recurring:
 
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
+        reader = Reader(self.storage, self.scope)
         limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
         drafter = Drafter(self.summariser, limits, self.writer.settings.models.timeout)
-        draft = drafter.draft(list(_statements(list(map(without_secrets, entries)))), InPlace(Dossier(""), {}))
+        draft = drafter.draft(list(_statements(reader, list(map(without_secrets, entries)))), InPlace(Dossier(""), {}))
         if not draft.findings:
             return Made(tuple(entry.id for entry in entries))
         cited = {id_ for finding in draft.findings for id_ in finding.sources}
@@ -157,7 +159,7 @@ class Recurring:
         return bool(self.writer.tombstoned(self.scope, [fact.id]) or self.writer.forgotten(self.scope, [fact.text]))
 
 
-def _statements(entries: Sequence[Entry]) -> Iterator[Point]:
+def _statements(reader: Reader, entries: Sequence[Entry]) -> Iterator[Sentence]:
     """Yield what matters most of what each entry states. Acknowledgements and what is said twice state nothing."""
-    for _, said in groupby(points(entries), lambda point: point.entry.id):
-        yield max(said, key=lambda point: point.weight)
+    for _, said in groupby(reader.stated(entries), lambda one: one.entry.id):
+        yield max(said, key=worth)

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from tidal_plugins.dossiers.unfinished import Unfinished, alike
-from tidal_plugins.english.intentions import ON_A_DAY
-from tidal_plugins.english.tasks import INTENTION
+from tidal_plugins.dossiers.scorer import worth
+from tidal_plugins.english.intentions import INTENTION, REMIND
+from tidal_plugins.english.sentences import plain
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.presence import Attention, Terms
+from tidal_plugins.presence.unfinished import Unfinished, alike
 from tidal_plugins.tuning import PresenceTuning
 
 _ORDER = ("promise", "plan", "task", "question")
@@ -60,17 +61,17 @@ def choose(
     }
     today, hour = terms.today(now), terms.local(now).hour
     due = [id_ for id_, item in fresh.items() if _is_due(item, today, hour, now, settings)]
-    due.sort(key=lambda id_: (fresh[id_].due or today, _ORDER.index(fresh[id_].kind), -fresh[id_].point.weight))
+    due.sort(key=lambda id_: (fresh[id_].due or today, _ORDER.index(fresh[id_].kind), -worth(fresh[id_].said)))
     if things := _distinct({id_: fresh[id_] for id_ in due}, settings.things):
         covered = tuple(id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things.values()))
         if told_of := _distinct(_in_full(things, items), settings.things):
             return Chosen(told_of, covered, due=True)
-    dated = {item.point.turn for item in items.values() if item.due}
-    waiting = [id_ for id_, item in fresh.items() if item.point.turn not in dated and _has_waited(item, now, settings)]
+    dated = {item.said.turn for item in items.values() if item.due}
+    waiting = [id_ for id_, item in fresh.items() if item.said.turn not in dated and _has_waited(item, now, settings)]
     waiting = [id_ for id_ in waiting if salience.get(id_, 0.0) > settings.salient]
     if not waiting:
         return None
-    best = max(waiting, key=lambda id_: (salience[id_], fresh[id_].point.weight))
+    best = max(waiting, key=lambda id_: (salience[id_], worth(fresh[id_].said)))
     return Chosen({best: fresh[best]}, (best,), due=False)
 
 
@@ -79,10 +80,10 @@ def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: P
 
     A promise for a day is kept on that day. Whoever said something a few hours ago knows it.
     """
-    if item.due is None or hours_between(item.point.entry.occurred_at, now) < settings.fresh:
+    if item.due is None or hours_between(item.said.entry.occurred_at, now) < settings.fresh:
         return False
     days = (item.due - today).days
-    if item.kind == "promise" and ON_A_DAY.search(item.point.plain):
+    if item.kind == "promise":
         return days == 0
     return days == 1 or (days == 0 and (item.kind != "plan" or hour < _NOON))
 
@@ -90,10 +91,11 @@ def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: P
 def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bool:
     """Return whether a thing without a day is old enough and clear. A task is what somebody says that they have to do:
     «the list shows what needs to be done» is none."""
-    if item.kind == "task" and not (INTENTION.match(item.point.plain) or "remind me to " in item.point.plain):
+    text = plain(item.said.raw)
+    if item.kind == "task" and not (INTENTION.match(text) or REMIND.match(text)):
         return False
-    settled = now - item.point.entry.occurred_at >= timedelta(hours=settings.settled)
-    return settled and item.due is None and item.is_clear
+    settled = now - item.said.entry.occurred_at >= timedelta(hours=settings.settled)
+    return settled and item.due is None and item.is_told
 
 
 def _in_full(things: Mapping[str, Unfinished], items: Mapping[str, Unfinished]) -> dict[str, Unfinished]:
@@ -104,8 +106,8 @@ def _in_full(things: Mapping[str, Unfinished], items: Mapping[str, Unfinished]) 
         if one.kind != "promise" or one.is_told:
             found[id_] = one
         else:
-            turn = one.point.turn
-            found |= {id_: it for id_, it in items.items() if it.kind == "task" and it.point.turn == turn}
+            turn = one.said.turn
+            found |= {id_: it for id_, it in items.items() if it.kind == "task" and it.said.turn == turn}
     return found
 
 
@@ -119,5 +121,5 @@ def _distinct(items: Mapping[str, Unfinished], most: int) -> dict[str, Unfinishe
 
 
 def _is_same(item: Unfinished, other: Unfinished) -> bool:
-    at_once = item.point.turn == other.point.turn and item.due == other.due
+    at_once = item.said.turn == other.said.turn and item.due == other.due
     return at_once or alike(item, other.words)

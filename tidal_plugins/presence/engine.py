@@ -87,7 +87,7 @@ class PresenceEngine:
         if terms is None:
             return {}
         seen = Reader(self.storage, self.scope, self.settings, terms).look(now)
-        return {id_: inert(item.point.raw) for id_, item in seen.items.items()}
+        return {id_: inert(item.said.raw) for id_, item in seen.items.items()}
 
     def take(self, now: datetime) -> ProactiveMessage | None:
         """Return the message that waits, as taken, or ``None``. Each message is taken once, by one caller.
@@ -213,7 +213,7 @@ class PresenceEngine:
         items = list(chosen.items.values())
         writer = Writer(self.summariser if self.settings.presence.written else None, self.settings, terms.zone)
         text, by_model = writer.write(items, now)
-        points = [point for item in items for point in (item.point, item.since) if point]
+        points = [said for item in items for said in (item.said, item.since) if said]
         entries = tuple(dict.fromkeys(point.entry.id for point in points))
         message = ProactiveMessage(
             id=entry_id(self.storage, self.scope, "message", *chosen.threads, now.isoformat(), version),

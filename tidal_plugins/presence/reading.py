@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 
 from tidal_plugins.associations.store import ASSOCIATION
-from tidal_plugins.dossiers.points import AGENT
-from tidal_plugins.dossiers.recent import Newest
-from tidal_plugins.dossiers.unfinished import Unfinished, unfinished
+from tidal_plugins.dossiers.sections import Newest
+from tidal_plugins.dossiers.sentences import AGENT
 from tidal_plugins.english.intentions import SELF_HARM
 from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
 from tidal_plugins.model.presence import Attention, PresenceState, Terms
+from tidal_plugins.presence.unfinished import Unfinished, unfinished
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import Tuning
@@ -79,18 +79,18 @@ class Reader:
     def _open(self, items: Sequence[Unfinished]) -> list[Unfinished]:
         """Return things without those that were said beside a secret or in despair, and without what was said beside a
         secret of them since."""
-        said = {point.entry.id for item in items for point in (item.point, item.since) if point}
+        said = {one.entry.id for item in items for one in (item.said, item.since) if one}
         hidden = {id_ for id_, entry in self.storage.get(self.scope, said).items() if secrets(entry.text)}
-        hidden |= {item.point.entry.id for item in items if SELF_HARM.search(item.point.entry.text)}
+        hidden |= {item.said.entry.id for item in items if SELF_HARM.search(item.said.entry.text)}
         return [
             replace(item, since=None) if item.since and item.since.entry.id in hidden else item
             for item in items
-            if item.point.entry.id not in hidden
+            if item.said.entry.id not in hidden
         ]
 
     def _id(self, item: Unfinished) -> str:
         """Return an id that tells nothing of a thing, and stays the same while its entry says the same."""
-        entry, raw = item.point.entry, item.point.raw
+        entry, raw = item.said.entry, item.said.raw
         return entry_id(self.storage, self.scope, "presence", entry.id, item.kind, entry.text.find(raw))
 
     def _thread(self, id: str, item: Unfinished, now: datetime) -> Attention:
@@ -100,8 +100,8 @@ class Reader:
             begins = datetime.combine(item.due, time(0), zone)
             ends = datetime.combine(item.due + timedelta(days=1), time(0), zone) if item.kind == "plan" else None
         salience: float = getattr(settings, item.kind)
-        said_at = item.point.entry.occurred_at
-        return Attention(id, item.point.entry.id, item.kind, self._faded(salience, said_at, now), begins, ends)
+        said_at = item.said.entry.occurred_at
+        return Attention(id, item.said.entry.id, item.kind, self._faded(salience, said_at, now), begins, ends)
 
     def _stirred(self, entries: Iterable[Entry], now: datetime) -> list[Attention]:
         threshold = self.settings.affect.threshold

@@ -9,20 +9,19 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.dossiers.points import Point
-from tidal_plugins.dossiers.unfinished import Unfinished
+from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.intentions import INTENTION, REMIND
 from tidal_plugins.english.reported import to_second_person
 from tidal_plugins.english.secrets import masked
 from tidal_plugins.english.sentences import plain
-from tidal_plugins.english.tasks import INTENTION
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import inert
 from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.patterns import lazy_re
+from tidal_plugins.presence.unfinished import Unfinished
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
 from tidal_plugins.tuning import Tuning
@@ -34,7 +33,6 @@ TOKENS, LONGEST = 120, 600
 QUOTED = 240
 """Characters of what is quoted. A longer sentence is cut at a word."""
 
-_REMIND = lazy_re(r"(?:.*\b)?remind me to (?P<task>.+)")
 _OPEN = "As far as I know that is still open."
 _ENDS, _MARKS = ".!?;, ", ".!?…"
 
@@ -56,7 +54,7 @@ class Writer:
         return (written, True) if written else (plain_text, False)
 
     def _written(self, items: Sequence[Unfinished], draft: str, now: datetime) -> str:
-        summariser, entries = self.summariser, {item.point.entry.id: item.point.entry for item in items}
+        summariser, entries = self.summariser, {item.said.entry.id: item.said.entry for item in items}
         sources = [Source(id_, (_said(entry), Message("assistant", draft)), now) for id_, entry in entries.items()]
 
         def ask() -> list[Statement]:
@@ -90,11 +88,11 @@ def sentence(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
 
 
 def _told(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
-    at, today = local(item.point.entry.occurred_at, zone), local(now, zone).date()
+    at, today = local(item.said.entry.occurred_at, zone), local(now, zone).date()
     when = f"that is {_day(item.due, today)}" if item.due else ""
     if item.kind == "task" and (told := _in_own_words(item)):
         return f"{told}; {when}." if when else f"{told} ({_since(at.date(), today)}). {_OPEN}"
-    said = f"“{_quoted(item.point)}”"
+    said = f"“{_quoted(item.said)}”"
     day = _since(at.date(), today)
     told = {
         "promise": f"I said {day}: {said}",
@@ -109,19 +107,19 @@ def _told(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
 
 def _in_own_words(item: Unfinished) -> str | None:
     """Return «You wanted to …», if what the person said is that they want to, in words that can be turned."""
-    raw = " ".join(inert(item.point.raw).split()).strip(_ENDS)
+    raw = " ".join(inert(item.said.raw).split()).strip(_ENDS)
     read = plain(raw)
     if len(read) != len(raw) or len(raw) > QUOTED:
         return None
-    for pattern, lead in ((_REMIND, "You asked me to remind you to"), (INTENTION, "You wanted to")):
+    for pattern, lead in ((REMIND, "You asked me to remind you to"), (INTENTION, "You wanted to")):
         match = pattern.fullmatch(read)
         if match and (told := to_second_person(raw[match.start("task") :])):
             return f"{lead} {told}"
     return None
 
 
-def _quoted(point: Point) -> str:
-    text = shortened(point.text.replace("“", "‘").replace("”", "’"), QUOTED)
+def _quoted(said: Sentence) -> str:
+    text = shortened(said.text.replace("“", "‘").replace("”", "’"), QUOTED)
     text = text.strip().rstrip(";,")
     return text if text[-1:] in _MARKS else f"{text}."
 

@@ -105,9 +105,8 @@ class CapsuleTuning(CapsuleSettings):
     """Age in days beyond which nothing is a priority or pending any more."""
     priority: float = Field(7.0, ge=1, le=10)
     """Importance from which an entry may be a priority."""
-    work: float = Field(5.0, ge=0, le=10)
-    """Importance from which a statement is recent work, unless it tells what was done or decided. One that no rule
-    speaks about has 4.5: of four stories, the jokes, moods and small events lie below."""
+    work: float = Field(0.45, ge=0, le=1)
+    """Worth from which a statement is recent work: in four stories jokes, moods and small events lie below."""
     work_tokens: int = Field(400, ge=0)
     """Tokens that the state of an agent's work may take, at the head of the recent work. They hold the six lines of a
     coding agent after 90 turns, with the names of its nineteen files; of more files some are only counted."""

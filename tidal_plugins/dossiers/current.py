@@ -1,0 +1,159 @@
+"""What holds now, of what entries state: superseded values as history, tasks open or done, nothing said twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+
+from tidal_plugins.dossiers.contradictions import contradictions
+from tidal_plugins.dossiers.scorer import distinct, one_shout
+from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
+from tidal_plugins.dossiers.tasks import lifts, tasks
+from tidal_plugins.facts.conflicts import FACT_CHANNEL, open_conflicts
+from tidal_plugins.facts.invalidation import SupersessionStore
+from tidal_plugins.facts.versions import KEY
+from tidal_plugins.model.dossier import Part
+from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.fact import FactConflict
+from tidal_plugins.model.fence import inert
+from tidal_plugins.model.supersession import Replacement, Supersession
+from tidal_plugins.scoring.text import normal
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.values import to_json
+from tidal_plugins.tuning import Tuning
+
+LIKELY = 0.5
+"""Confidence of a supersession from which on the earlier value is history."""
+_RELATED = 2
+"""Words that a restatement of a superseded value shares with it, beside the value."""
+
+
+def standing(reader: Reader, entries: Sequence[Entry], links: Sequence[Supersession], today: date) -> list[Sentence]:
+    """Return what some entries state as it holds ``today``, each sentence with its part, the newest first.
+
+    What a later statement supersedes is left out, and stands as ``was`` with the later one. What was said again stands
+    once, and so does all that is shouted. A plan whose day is over counts as ``earlier``.
+    """
+    said = _current(reader.stated(entries), [link for link in links if link.replacement.confidence >= LIKELY])
+    said = _without_lifted(_uncontradicted(said, entries))
+    found = tasks(reader, entries)
+    set_, done = _by_entry(task.said for task in found), _by_entry(task.done for task in found if task.done)
+    kept = [_placed(one, done, today) for one in said if not _is_of(one, set_)]
+    superseding = [one for one in said if one.was]
+    for task in found:
+        if task.done is None:
+            was = next((one.was for one in superseding if _is_of(one, _by_entry([task.said]))), "")
+            kept.append(replace(task.said, part=_open_part(task.said, today), was=was))
+    return one_shout(distinct(sorted(kept, key=_age, reverse=True)))
+
+
+def links_of(
+    storage: Storage, scope: Scope, entries: Iterable[Entry], settings: Tuning, now: datetime
+) -> Sequence[Supersession]:
+    """Return what supersedes some entries at a time. An open conflict counts: the fact waits for somebody to decide."""
+    found = list(entries)
+    facts = {str(entry.metadata.get(KEY)): entry.id for entry in found if entry.channel == FACT_CHANNEL}
+    open_ = open_conflicts(storage, scope) if facts else ()
+    against = [_against(one, facts[normal(one.key)]) for one in open_ if normal(one.key) in facts]
+    if not settings.supersession.enabled:
+        return against
+    return [*against, *SupersessionStore(storage, scope).chains([entry.id for entry in found], now)]
+
+
+def _against(said: FactConflict, fact: str) -> Supersession:
+    old, new = (value if isinstance(value, str) else to_json(value) for value in (said.fact, said.claim))
+    return Supersession(said.entry, fact, Replacement(old, new, reason="", confidence=1.0), said.at)
+
+
+def _age(said: Sentence) -> tuple[datetime, bool, int, bool]:
+    entry = said.entry
+    return entry.occurred_at, entry.channel == SYNTHESIS, entry.position or 0, not said.by_agent
+
+
+def _open_part(said: Sentence, today: date) -> Part:
+    if said.entry.kind not in (CONVERSATION, FACT):
+        return "documents"
+    return "earlier" if said.days and max(said.days) < today else "open"
+
+
+def _by_entry(said: Iterable[Sentence]) -> Mapping[str, list[str]]:
+    found = defaultdict[str, list[str]](list)
+    for one in said:
+        found[one.entry.id].append(one.raw)
+    return found
+
+
+def _is_of(said: Sentence, raws: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a sentence is one of those by entry, or ends with one after a fragment."""
+    return any(said.raw.endswith(raw) for raw in raws.get(said.entry.id, ()))
+
+
+def _placed(said: Sentence, done: Mapping[str, Sequence[str]], today: date) -> Sentence:
+    if said.entry.kind != CONVERSATION:
+        return said if said.entry.kind == FACT else replace(said, part="documents")
+    if _is_of(said, done):
+        return replace(said, part="done")
+    ahead = [day for day in said.days if day > said.entry.occurred_at.date()]
+    if ahead and max(ahead) < today:
+        return replace(said, part="earlier")
+    return replace(said, part="decided") if said.chance("rule") >= LIKELY and is_own(said.entry) else said
+
+
+def _current(said: Sequence[Sentence], links: Sequence[Supersession]) -> list[Sentence]:
+    """Leave out the sentences that hold a superseded value, and note the value with those that supersede them."""
+    by_entry = defaultdict[str, list[int]](list)
+    turns = {one.entry.id: one.turn for one in said}
+    for place, one in enumerate(said):
+        by_entry[one.entry.id].append(place)
+        by_entry[one.turn].append(place)
+    over, was = set[int](), dict[int, str]()
+    for link in links:
+        old, new = link.replacement.old, link.replacement.new
+        newer = by_entry.get(link.later) or by_entry.get(turns.get(link.later, ""), [])
+        older = [place for place in by_entry.get(link.earlier, []) if _holds(said[place], old)]
+        if not newer or not older:
+            continue
+        at = said[newer[0]].entry.occurred_at
+        again = [
+            place
+            for place, one in enumerate(said)
+            if one.entry.occurred_at < at
+            and _holds(one, old)
+            and any(len(one.stems & said[first].stems) > _RELATED for first in older)
+        ]
+        over.update(place for place in [*older, *again] if place not in newer and not _holds(said[place], new))
+        chosen = next((place for place in newer if _holds(said[place], new)), newer[0])
+        was.setdefault(chosen, old)
+    return [replace(one, was=was.get(place, "")) for place, one in enumerate(said) if place not in over]
+
+
+def _uncontradicted(said: Sequence[Sentence], entries: Sequence[Entry]) -> list[Sentence]:
+    """Leave out what a newer statement contradicts: «the bridge is up» no longer stands where it is down."""
+    times = {entry.id: entry.occurred_at for entry in entries}
+    found = contradictions(entries)
+    over = [(pair.older.text.lower().rstrip(" .!…;,"), times[pair.newer.sources[0]]) for pair in found]
+    return [
+        one
+        for one in said
+        if not any(words in inert(one.raw).lower() and one.entry.occurred_at < since for words, since in over)
+    ]
+
+
+def _without_lifted(said: Sequence[Sentence]) -> list[Sentence]:
+    """Leave out the rules that a person took back later, or laid down in another way."""
+    own = [one for one in said if is_own(one.entry)]
+    return [
+        one
+        for one in said
+        if not (one.has("rule") and any(_is_later(other, one) and lifts(other, one) for other in own))
+    ]
+
+
+def _is_later(one: Sentence, other: Sentence) -> bool:
+    return one.entry.occurred_at > other.entry.occurred_at
+
+
+def _holds(said: Sentence, value: str) -> bool:
+    return bool(value) and value.casefold() in said.raw.casefold()

@@ -1,0 +1,276 @@
+"""What a capsule says: who people are, what holds for good, what matters now, what is left to do, and what was done.
+
+Each section takes the sentences that score highest for it: by their tags, by whose words they are, and by their age.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from functools import cached_property
+
+from tidal_plugins.dossiers.current import links_of, standing
+from tidal_plugins.dossiers.drafting import findings
+from tidal_plugins.dossiers.scorer import best, current_worth, is_among, worth
+from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
+from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.facts.claims import of_fact
+from tidal_plugins.facts.versions import KEY
+from tidal_plugins.model.capsule import Suggestion
+from tidal_plugins.model.clock import local
+from tidal_plugins.model.dossier import Finding
+from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
+from tidal_plugins.model.fence import inert
+from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.model.trust import OWN
+from tidal_plugins.patterns import lazy_re
+from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import Tuning
+
+FACT_SHARE = 0.5
+"""Share of the lines of a section that facts may take. Each fact counts as important, so that many would leave no room
+for what somebody says."""
+AHEAD = 60
+"""Days that a plan may lie ahead to be a priority."""
+PER_THREAD = 10
+"""Lines of recent work that one thread, or one source, may take."""
+VITAL = 8.0
+"""Importance of an entry from which on it matters for good."""
+_WHOLE = 0.8
+"""Share of an entry's text from which on a sentence is what makes it important."""
+
+_REACHED = lazy_re(r"[\w.+-]+@[\w-]+\.\w|(?<![\w-])\+?0\d[\d /-]{5,}\d(?![\w-])")
+"""An address or a number by which somebody is reached."""
+_RECURS = lazy_re(r"\b(?:every|each|daily|hourly|weekly|nightly|monthly)\b", re.IGNORECASE)
+"""A time that recurs."""
+_SELF = lazy_re(r"\b(?:i|we|you|your|ich|wir)\b", re.IGNORECASE)
+"""Words for who speaks, and for the agent that is spoken to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a generated section, and the entries and episodes that it was made from."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Newest:
+    """What the newest active entries of a scope state, as it holds now."""
+
+    storage: Storage
+    scope: Scope
+    settings: Tuning
+    now: datetime
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Return the newest entries, then the older ones that matter for good, each the newest first."""
+        where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings.capsule.newest
+        newest = self.storage.find(self.scope, where, limit=most, newest_first=True)
+        for_good = replace(where, least_importance=self.settings.decay.important)
+        kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
+        found = {entry.id: entry for entry in [*newest, *kept]}
+        zone = self.settings.zone
+        return [localised(without_secrets(without_citations(entry)), zone) for entry in found.values()]
+
+    @cached_property
+    def reader(self) -> Reader:
+        found = Reader(self.storage, self.scope)
+        found.load(self.entries)
+        return found
+
+    @cached_property
+    def said(self) -> list[Sentence]:
+        """Return what the entries state, the newest first."""
+        return standing(self.reader, self.entries, self._links, self._today)
+
+    @cached_property
+    def _today(self) -> date:
+        return local(self.now, self.settings.zone).date()
+
+    @cached_property
+    def _links(self) -> Sequence[Supersession]:
+        return links_of(self.storage, self.scope, self.entries, self.settings, self.now)
+
+    def lines(self, empty: Collection[str]) -> dict[str, list[Line]]:
+        """Return the lines of the sections that memory makes; of those that people write the ``empty`` ones.
+
+        What stands in one section is left out of those after it: priorities, pending tasks, recent work.
+        """
+        limits = self.settings.capsule
+        made: dict[str, list[Line]] = {}
+        shown: list[Sentence] = []
+
+        def take(name: str, found: Iterable[Sentence]) -> None:
+            most = getattr(limits, name)
+            chosen = _apart(found, shown)[:most]
+            made[name] = self._lines(chosen, most)
+            shown.extend(chosen)  # a line may hold several sentences
+
+        for name in SCORES:
+            if name in empty:
+                take(name, self._known(name, shown))
+        take("current_priorities", self._priorities(shown))
+        take("pending_tasks", self._pending())
+        return made | {"recent_work": self._lines(self._work(shown), limits.recent_work)}
+
+    def _known(self, name: str, shown: Sequence[Sentence]) -> list[Sentence]:
+        """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
+        most = getattr(self.settings.capsule, name)
+        said = _apart((one for one in self._own() if not one.is_set), shown)
+        found = best(_fit(name, said), most, lambda one: SCORES[name](one))
+        if name != "identity":
+            return found
+        facts = [one for one in self.said if one.is_set and not self._is_outdated(one)]
+        facts = facts[: max(1, round(FACT_SHARE * most))]
+        return [*sorted(found, key=lambda one: -SCORES[name](one))[: most - len(facts)], *facts]
+
+    def _priorities(self, shown: Sequence[Sentence]) -> list[Sentence]:
+        """Return the plans that lie ahead, the soonest first, then what matters most of late.
+
+        At most half of them are facts. What is ``shown`` already is left out.
+        """
+        limits = self.settings.capsule
+        most = limits.current_priorities
+        said = _apart((one for one in self._own() if one.entry.occurred_at >= self._since), shown)
+        until = self._today + timedelta(days=AHEAD)
+        plans = [(day, one) for one in said if (day := self._day(one)) and day <= until]
+        soonest = [one for _, one in sorted(plans, key=lambda plan: plan[0])]
+        ahead = best(soonest, max(1, most - 3), lambda one: -soonest.index(one))
+        left = [one for one in said if one.part in ("now", "decided") and one not in ahead]
+        matters = [one for one in left if not one.is_set and one.has("vital", "change", "rule", "plan", "lasting")]
+        facts = [one for one in left if one.is_set and one.entry.importance >= limits.priority]
+        facts = [one for one in facts if not self._is_outdated(one)][: max(1, round(FACT_SHARE * most))]
+        others = best(matters, max(0, most - len(ahead)), self._current_worth)
+        return [*ahead, *sorted(others, key=lambda one: -self._current_worth(one)), *facts]
+
+    def _pending(self) -> list[Sentence]:
+        """Return the tasks that are open, newest first."""
+        return [one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since]
+
+    def _work(self, shown: Sequence[Sentence]) -> list[Sentence]:
+        """Return what else was done, decided and said of weight, and the notes of each source, newest first."""
+        taken = Counter[str]()
+        kept: list[Sentence] = []
+        left = [one for one in self.said if self._is_work(one) and not is_among(one, shown)]
+        for one in sorted(left, key=self._current_worth, reverse=True):
+            if taken[one.place] < (1 if one.part == "documents" else PER_THREAD):
+                taken[one.place] += 1
+                kept.append(one)
+        among = {id(one) for one in kept[: self.settings.capsule.recent_work]}
+        return [one for one in left if id(one) in among]
+
+    def _is_work(self, one: Sentence) -> bool:
+        if one.is_set or one.is_quoted or (one.part == "earlier" and one.entry.occurred_at < self._since):
+            return False
+        if one.part == "documents":
+            return True
+        return (one.has("done") or not one.by_agent) and worth(one) >= self.settings.capsule.work
+
+    def _is_outdated(self, fact: Sentence) -> bool:
+        """Return whether people later gave another value for what a fact is about: what they said stands for it."""
+        key, value, since = str(fact.entry.metadata.get(KEY, "")), fact.raw.partition(": ")[2], fact.entry.occurred_at
+        later = (entry for entry in self.entries if entry.role == "user" and entry.occurred_at > since)
+        return any(of_fact(said.text, said.occurred_at, key, value, said.role) for said in later)
+
+    def _day(self, one: Sentence) -> date | None:
+        """Return the first day that a sentence names which is not over."""
+        return min((day for day in one.days if day >= self._today), default=None)
+
+    def _own(self) -> list[Sentence]:
+        """Return what people said and set, which alone may become a rule or a priority."""
+        said = (one for one in self.said if not one.by_agent and one.part != "documents" and one.entry.trust >= OWN)
+        return [one for one in said if not one.is_quoted and one.entry.role != "tool"]
+
+    def _current_worth(self, one: Sentence) -> float:
+        return current_worth(one, self.now)
+
+    @property
+    def _since(self) -> datetime:
+        return self.now - timedelta(days=self.settings.capsule.days)
+
+    def _lines(self, chosen: Iterable[Sentence], most: int) -> list[Line]:
+        return [self._line(found) for found in findings(chosen)][:most]
+
+    def _line(self, found: Finding) -> Line:
+        cut = shortened(found.text, self.settings.capsule.line)
+        date = f"{found.at:%Y-%m-%d}: " if found.at else ""
+        return Line(f"- {date}{cut} [{found.citations[0]}]", found.sources)
+
+
+def suggestions(
+    reader: Reader, entries: Iterable[Entry], sections: Sequence[str], *, each: int
+) -> Iterator[Suggestion]:
+    """Suggest at most ``each`` sentences for each of ``sections``, those that score highest for it.
+
+    Only people's own words are suggested, never what a model, a tool or a document says, and nothing that is shouted.
+    """
+    own = [one for entry in entries if is_own(entry) for one in reader.stated_by(entry)]
+    said = {one.raw.lower(): one for one in own if not one.is_loud and not one.is_quoted}
+    for name in (name for name in SCORES if name in sections):
+        found = sorted(_fit(name, said.values()), key=lambda one: (-SCORES[name](one), one.raw))
+        yield from (Suggestion(name, inert(one.raw), one.entry.citation) for one in found[:each])
+
+
+def _identity(one: Sentence) -> float:
+    """Return how much a sentence says of who the person is, or of what harms them."""
+    if one.has("rule"):
+        return 0.0
+    vital = 1 + one.chance("vital") if one.has("vital") or (_matters(one) and not _contact(one)) else 0.0
+    if not _SELF.search(one.raw) or one.days or _REACHED.search(one.raw):
+        return vital
+    mine = one.chance("identity") * one.has("identity") + 0.5 * one.chance("lasting") * one.has("lasting")
+    return vital + mine * (1 - one.chance("plan")) * (1 - one.chance("done"))
+
+
+def _contact(one: Sentence) -> float:
+    """Return how much a sentence says of who somebody else is, or how they are reached."""
+    reached = 1.0 if _REACHED.search(one.raw) else 0.0
+    named = any(not any(map(str.isdigit, mark)) for mark in one.marks)
+    told = named and one.has("identity") and not _SELF.search(one.raw)
+    return reached + one.chance("identity") * told
+
+
+def _routine(one: Sentence) -> float:
+    ordered = one.has("rule") or one.chance("request") >= 0.5
+    return one.chance("rule") + one.chance("request") if ordered and _RECURS.search(one.raw) else 0.0
+
+
+def _rule(one: Sentence) -> float:
+    return one.chance("rule") if one.has("rule") else 0.0
+
+
+def _matters(one: Sentence) -> bool:
+    """Return whether a sentence is all that an entry says which matters for good, and no rule."""
+    important = one.entry.importance >= VITAL and one.entry.kind == CONVERSATION
+    return important and len(one.raw) >= _WHOLE * len(one.entry.text) and not one.has("rule", "plan", "done")
+
+
+SCORES: Mapping[str, Callable[[Sentence], float]] = {
+    "identity": _identity,
+    "loop_protocol": _routine,
+    "key_contacts": _contact,
+    "operational_rules": _rule,
+}
+"""How much a sentence says for each section that people write; nothing where it does not belong there."""
+
+
+def _fit(name: str, said: Iterable[Sentence]) -> list[Sentence]:
+    return [one for one in said if SCORES[name](one) > 0]
+
+
+def _apart(found: Iterable[Sentence], shown: Sequence[Sentence]) -> list[Sentence]:
+    """Return sentences once each, without those that a section before has."""
+    distinct = {(one.entry.id, one.raw): one for one in found}
+    return [one for one in distinct.values() if not is_among(one, shown)]

@@ -253,7 +253,7 @@ class Failing(HashingEmbedder):
 def told(memory: TidalMemory) -> None:
     """Record turns that are followed by a job of each kind, but those of the index, which an adapter stores."""
     memory.graph.read_with(Scripted())
-    memory.record("Our ferry leaves on 5 March.", "Noted.", id="one")
+    memory.record("Our ferry leaves on 5 March. Anna Berg works at Acme.", "Noted.", id="one")
     memory.record("The ferry leaves on 6 March now, not on 5 March.", "Noted.", id="two")
 
 

@@ -40,7 +40,8 @@ def test_what_a_reader_keeps_from_being_scrubbed_is_told(open_memory: Any) -> No
 
 def test_questions_that_took_too_long_are_counted(open_memory: Any) -> None:
     with open_memory(settings=CALM) as memory:
-        memory.remember([f"Crate {number} is on the quay." for number in range(900)], metadata={"crate": 1})
+        crates = [[f"Crate {number} is on quay {part}." for number in range(200)] for part in range(12)]
+        memory.remember([" ".join(part) for part in crates], metadata={"crate": 1})  # few jobs, many passages
         memory.graph.index_pending()
     hasty = open_memory(settings=Settings(storage={"query_deadline": 1e-6}, graph={"background": False}))
     hasty.recall("crate quay", metadata={"crate": 2})

@@ -58,6 +58,7 @@ _TITLED = lazy_re(r"(?: is|'s) (?:the|our|my|now)\b", re.IGNORECASE)
 _FRAME = lazy_re(r"\b(?:is|are|am|in|at|on|called|by|with|under|named)\Z|'(?:s|m|re)\Z|:\Z", re.IGNORECASE)
 _PLACED = lazy_re(r"(?:in|at|on|under|by|near|behind|with)\b", re.IGNORECASE)
 _DAYS = lazy_re(r"\bon \w+days?\b|\b\w+days\b|\bweekends?\b", re.IGNORECASE)
+_INDEFINITE = lazy_re(r"\W*(?:an?|some|one|another)\b", re.IGNORECASE)
 _ASIDE = lazy_re(r"[,;(]")
 
 
@@ -100,6 +101,8 @@ def rival(
     """Return how a later statement replaces an earlier one, or ``None`` if both may hold."""
     if not later.real or not earlier.stated or later.adds:
         return None
+    if _INDEFINITE.match(later.text) and not later.changed:
+        return None  # «a piece to practise is …» is one of several
     if framed := _framed(later, earlier, weights):
         return framed
     if are_apart(later, earlier):

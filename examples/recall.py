@@ -23,7 +23,7 @@ TALKS = {
         ("Jonas mends nets on Thursdays.", "On Thursdays, nets."),
     ],
     40: [("Somebody proposed blue for the Heron's new hull.", "Blue for the Heron's hull: a proposal.")],
-    38: [("For the Heron's new hull we decided on red.", "Red it is.")],
+    38: [("We decided on varnish for the mast, whatever blue the hull gets.", "Varnish it is.")],
     12: [("The Varn slipway is open.", "Varn: open.")],
     3: [("The Heron's steering cable broke off Varn.", "I have told the yard about the Heron.")],
     1: [("The Varn slipway is closed: the storm took the fender.", "Varn: closed.")],

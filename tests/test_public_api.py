@@ -38,7 +38,7 @@ def test_import_loads_little_of_its_own_and_nothing_heavy():
     assert len([name for name in loaded if name.startswith("tidal_plugins.")]) < 40
 
 
-REST = ("compaction", "dossiers", "facts", "graph.reading", "graph.records", "maintenance", "summarising")
+REST = ("compaction", "dossiers", "graph.reading", "graph.records", "maintenance", "summarising")
 """Rooms of the core that neither an import nor a recall needs."""
 
 RECALLED = """

@@ -138,6 +138,7 @@ def test_the_pairs_are_sixty_about_one_thing_each_and_favour_no_side(minilm: Emb
     assert (glad * upset).sum(axis=1).min() > 0.5
 
 
+@pytest.mark.xfail(strict=True, reason="a visit that comes a week later does not take the place of its first date")
 def test_the_month_of_the_documentation_says_what_is_due_and_nothing_false() -> None:
     [story] = presence_month.read(presence.OWN)
     month = presence_month.live(story, presence.OWN_ZONE, HashingEmbedder())

@@ -45,7 +45,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an exported memory of 3,000 notes, whose loading writes some 6 MB."""
     folder = tmp_path_factory.mktemp("export")
     with TidalMemory(folder / "memory.db", embedder=HashingEmbedder()) as memory:
-        memory.remember([f"Crate {n} holds {n} lamps from pier {n % 7}." for n in range(3000)])
+        crates = [[f"Crate {n} holds {part} lamps from pier {part % 7}." for part in range(250)] for n in range(300)]
+        memory.remember([" ".join(parts) for parts in crates])
         memory.facts["harbour"] = "open"
         memory.export(folder / "memory.jsonl")
     return folder / "memory.jsonl"

@@ -154,7 +154,7 @@ def test_a_turn_takes_a_bounded_number_of_round_trips(plain_url: str) -> None:
         recall, before = store._db.trips - before, store._db.trips
         memory.record("I play piano.", "Nice.", thread="t")
         record_ = store._db.trips - before
-    assert recall <= 10, recall
+    assert recall <= 11, recall
     assert record_ <= 18, record_
 
 

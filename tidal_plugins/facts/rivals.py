@@ -59,6 +59,7 @@ _FRAME = lazy_re(r"\b(?:is|are|am|in|at|on|called|by|with|under|named)\Z|'(?:s|m
 _PLACED = lazy_re(r"(?:in|at|on|under|by|near|behind|with)\b", re.IGNORECASE)
 _DAYS = lazy_re(r"\bon \w+days?\b|\b\w+days\b|\bweekends?\b", re.IGNORECASE)
 _INDEFINITE = lazy_re(r"\W*(?:an?|some|one|another)\b", re.IGNORECASE)
+_POSSIBLE = lazy_re(r"\b(?:can|may|might|could)\b", re.IGNORECASE)
 _ASIDE = lazy_re(r"[,;(]")
 
 
@@ -101,8 +102,8 @@ def rival(
     """Return how a later statement replaces an earlier one, or ``None`` if both may hold."""
     if not later.real or not earlier.stated or later.adds:
         return None
-    if _INDEFINITE.match(later.text) and not later.changed:
-        return None  # «a piece to practise is …» is one of several
+    if not later.changed and (_INDEFINITE.match(later.text) or _POSSIBLE.search(later.text)):
+        return None  # «a piece to practise is …» is one of several, and «it can land at …» leaves room for another
     if framed := _framed(later, earlier, weights):
         return framed
     if are_apart(later, earlier):

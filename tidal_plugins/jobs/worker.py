@@ -27,8 +27,9 @@ LINGER = 1.0
 RETRY = 10.0
 """Seconds after which work that failed is taken up again."""
 
-FAREWELL = 1.0
-"""Seconds that the end of the process waits for what is under way."""
+FAREWELL = 5.0
+"""Seconds that the end of the process waits for what is under way: a thread that is loading a parser then would take
+the process down."""
 
 
 class Worker:

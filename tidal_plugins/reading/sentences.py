@@ -60,7 +60,7 @@ class SentenceReading(Handler[int]):
     """Returns the tagger, which is made when it is first needed."""
 
     kind = TAG
-    most = 16
+    most = 4
     spares = (StorageError, Closed, EmbeddingError)
 
     @property

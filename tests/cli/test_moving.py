@@ -42,12 +42,14 @@ def test_a_damaged_file_leaves_no_memory_behind(tidal: Tidal, tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an exported memory of 3,000 notes, whose loading writes some 6 MB."""
+    """Return an exported memory of 300 long notes, whose loading writes some 6 MB."""
     folder = tmp_path_factory.mktemp("export")
     with TidalMemory(folder / "memory.db", embedder=HashingEmbedder()) as memory:
         crates = [[f"Crate {n} holds {part} lamps from pier {part % 7}." for part in range(250)] for n in range(300)]
         memory.remember([" ".join(parts) for parts in crates])
         memory.facts["harbour"] = "open"
+        memory.close(timeout=60)  # what waits would be done where it is loaded
+    with TidalMemory(folder / "memory.db", embedder=HashingEmbedder(), read_only=True) as memory:
         memory.export(folder / "memory.jsonl")
     return folder / "memory.jsonl"
 

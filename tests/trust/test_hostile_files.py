@@ -21,6 +21,7 @@ def saved(tmp_path: Path) -> Path:
     with TidalMemory(path, embedder=HashingEmbedder()) as memory:
         memory.remember(TEXT)
         memory.backup(tmp_path / "backup.db")
+        memory.close(timeout=60)  # what waits would be done at the next opening
     return path
 
 

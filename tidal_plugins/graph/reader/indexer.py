@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.english.secrets import blanked, secrets
-from tidal_plugins.errors import Closed, ExtractionError, StorageError
+from tidal_plugins.errors import Closed, ExtractionError, SecretRefused, StorageError
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import mentioned
 from tidal_plugins.graph.handlers import EpisodesOf
@@ -25,7 +25,7 @@ from tidal_plugins.graph.reader.statements import Checked, Known, checked, known
 from tidal_plugins.graph.reading.quotes import PERSON, category
 from tidal_plugins.graph.records.entities import nodes
 from tidal_plugins.graph.records.names import entity_id, sharing
-from tidal_plugins.graph.records.relations import STANDING, predicate
+from tidal_plugins.graph.records.relations import STANDING, STATE, predicate
 from tidal_plugins.jobs.handler import NotNow
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import EPISODE, Scope
@@ -135,7 +135,8 @@ class ModelIndexer:
                 for batch in batches:
                     apply(self.storage, self.scope, batch, now, self.tuning.graph)
                 kept = sum(len(reading.extraction.assertions) for reading in readings) - dropped
-                self.budget.add(self.scope, turns=1, kept=kept, refused=dropped, **counts)
+                counts["refused"] = counts.get("refused", 0) + dropped
+                self.budget.add(self.scope, turns=1, kept=kept, **counts)
             total += Extracted(episodes=1, assertions=kept, dropped=dropped)
         return total
 
@@ -153,9 +154,14 @@ class ModelIndexer:
             id_ in entries and self.facts.learn(entries[id_], claim)
             for id_, (_, claim) in zip(ids, claims, strict=True)
         ]
-        if summary:
+        counts = {"facts": sum(learned), "passed": len(learned) - sum(learned)}
+        if not summary:
+            return counts
+        try:
             self.summarised(self.scope, episode.id, summary)
-        return {"facts": sum(learned), "passed": len(learned) - sum(learned), "summaries": int(bool(summary))}
+        except SecretRefused:
+            return counts | {"refused": 1}
+        return counts | {"summaries": 1}
 
     # the prompt
 
@@ -173,37 +179,39 @@ class ModelIndexer:
                     yield NumberedText(episode.id, position, text, message.role, speaker, at)
 
     def _known(self, episodes: Sequence[Episode], texts: Sequence[NumberedText]) -> tuple[Known, Context]:
-        """Return what is known of what the texts seem to name, without secrets: the types of entities, and what a
-        model is shown."""
+        """Return the types of the entities that the texts seem to name, the likeliest ones, and what a model is shown:
+        what was said before, these entities, and what may be contradicted. No secret is shown."""
         earlier = {episode.id: list(self._before(episode, episodes)) for episode in episodes}
         words = "\n".join(text.text for text in texts)
         found = sharing(self.storage, self.scope, words)
         near = [id_ for id_, shared in found.items() if shared.coverage >= NEAR]
         near.sort(key=lambda id_: (-found[id_].coverage, -found[id_].words, id_))
-        speakers = dict.fromkeys(
-            entity_id(self.scope, Mention(text.speaker, PERSON, category(PERSON), 0, 0)) for text in texts
-        )
-        all_known = nodes(self.storage, self.scope, {*near[:MAX_KNOWN], *speakers})
-        known = {id_: node for id_, node in all_known.items() if not secrets(node.name)}
-        shown = [known[id_] for id_ in near[:MAX_KNOWN] if id_ in known]
-        where = WhereLinks(sources=known, targets=known, kinds=STANDING)
-        rows = [row for row in self.storage.links(self.scope, where) if row.valid_until is None] if known else []
-        rows.sort(key=lambda row: (row.recorded_at, row.id), reverse=True)
-        context = Context(
-            earlier,
-            [(node.name, node.type) for node in shown],
-            [(known[row.source].name, predicate(row), known[row.target].name) for row in rows[:MAX_KNOWN]],
-            self._facts(words),
-        )
-        return known_types((node.name, node.type, node.category) for node in shown), context
+        there = nodes(self.storage, self.scope, near[:MAX_KNOWN])
+        known = [there[id_] for id_ in near if id_ in there and not secrets(there[id_].name)]
+        relations = self._standing(there, {text.speaker for text in texts})
+        context = Context(earlier, [(node.name, node.type) for node in known], relations, self._facts(words))
+        return known_types((node.name, node.type, node.category) for node in known), context
+
+    def _standing(self, near: Collection[str], speakers: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return the relations that hold between entities and those who speak, and the states of the latter, such as
+        where they live, the newest first."""
+        own = {entity_id(self.scope, Mention(name, PERSON, category(PERSON), 0, 0)) for name in speakers}
+        among = own.union(near)
+        between = self.storage.links(self.scope, WhereLinks(sources=among, targets=among, kinds=STANDING))
+        states = self.storage.links(self.scope, WhereLinks(sources=own, kinds=[STATE]))
+        rows = {row.id: row for row in [*between, *states] if row.valid_until is None}
+        newest = sorted(rows.values(), key=lambda row: (row.recorded_at, row.id), reverse=True)[:MAX_KNOWN]
+        ends = nodes(self.storage, self.scope, {end for row in newest for end in (row.source, row.target)})
+        names = {id_: node.name for id_, node in ends.items() if not secrets(node.name)}
+        told = [row for row in newest if names.keys() >= {row.source, row.target}]
+        return [(names[row.source], predicate(row), names[row.target]) for row in told]
 
     def _facts(self, words: str) -> list[tuple[str, str]]:
-        """Return the facts that a text mentions, without secrets."""
+        """Return the facts of which a text may speak."""
         facts = mentioned(self.storage, self.scope, [words])
         said = [(fact.key, fact.value if isinstance(fact.value, str) else to_json(fact.value)) for fact in facts]
-        return [(key, value) for key, value in said if not secrets(f"{key}: {value}") and len(value) <= MAX_VALUE][
-            :MAX_KNOWN
-        ]
+        shown = [(key, value) for key, value in said if len(value) <= MAX_VALUE and not secrets(f"{key}: {value}")]
+        return shown[:MAX_KNOWN]
 
     def _before(self, episode: Episode, read: Collection[Episode]) -> Iterator[NumberedText]:
         """Yield the messages of the two episodes before one in its thread, without those that are read with it."""

@@ -116,7 +116,7 @@ this person should still know next month.
 Rules:
 - A relation is subject, predicate and object, such as I, lives_in, Rome. Subject and object are words of the \
 message, or names that the messages before it have. Who speaks is «I», who is spoken to is «you».
-- A fact is a value that something has one of at a time and that people look up by a name, such as email, gate code, \
+- A fact is a value that something has one of at a time and that people look up by a name, such as email, shoe size, \
 deadline of the report. Only what a person says gives one; its value stands in the quotation.
 - quote has the words that say it, copied character by character from one message. At least one of subject and object \
 stands in it. What cannot be quoted is left out.
@@ -140,8 +140,8 @@ Answer with one line of JSON for each relation, each fact and each summary, and 
 {"message": 1, "subject": "I", "subject_type": "person", "predicate": "lives_in", "object": "Rome", \
 "object_type": "place", "quote": "I live in Rome", "status": "holds", "negated": false, "since": null, \
 "until": null, "confidence": 0.9}
-{"message": 1, "key": "gate code", "value": "4711", "quote": "the gate code is 4711", "status": "holds"}
-{"episode": 1, "summary": "The user lives in Rome; the gate code is 4711."}
+{"message": 1, "key": "shoe size", "value": "42", "quote": "my shoe size is 42", "status": "holds"}
+{"episode": 1, "summary": "The user lives in Rome; wears size 42."}
 If there is nothing to write down, answer with: []"""
 
 

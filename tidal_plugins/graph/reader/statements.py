@@ -86,11 +86,12 @@ def checked(answer: Answer, texts: Sequence[NumberedText], context: Context, kno
     for fact in answer.facts:
         if (place := _supported(found, fact, texts)) is not None:
             _add_fact(found, fact, *place)
-    for number, id_ in enumerate(numbers(texts), 1):
-        told = [one.summary for one in answer.summaries if one.episode == number]
-        summary = _summary(" ".join(told), [text for text in texts if text.episode == id_], max_chars)
-        found.refused += bool(told) and not summary
-        found.summaries |= {id_: summary} if summary else {}
+    for told in answer.summaries:
+        of_it = [text for text in texts if numbers(texts)[text.episode] == told.episode]
+        if of_it and (summary := _summary(told.summary, of_it, max_chars)):
+            found.summaries[of_it[0].episode] = summary
+        else:
+            found.refused += 1
     return found
 
 

@@ -1,4 +1,4 @@
-"""Facts: a mapping of keys to values that only an explicit update changes, with its history [Capsule].
+"""Facts: a mapping of keys to values with their history; what was set changes by explicit updates alone [Capsule].
 
 A fact is a document whose versions are its history, and one entry of kind ``fact`` by which recall finds it.
 """
@@ -69,8 +69,9 @@ class Facts(MutableMapping[str, Any]):
     """The facts of one scope: ``facts["bridge"] = "up"``.
 
     Keys are texts of up to 200 characters. Case and spaces do not distinguish them, and they are listed as last given.
-    Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact; its earlier values
-    stay in its ``history`` until ``forget`` is called. A stored text that contradicts a fact opens a conflict, and so
+    Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact that somebody set; a
+    model that reads along adds others by ``learn`` and updates these. Earlier values stay in the ``history`` until
+    ``forget`` is called. A stored text that contradicts a fact opens a conflict, and so
     does a new fact that the last text on it contradicts.
 
     Every method has an async twin: ``await memory.facts.aset("bridge", "up")``.

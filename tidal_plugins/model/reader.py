@@ -36,7 +36,7 @@ class ReaderUsage:
         facts: values that became facts, confirm them, or contradict what was set, which opens a conflict.
         summaries: summaries that became those of their episodes.
         refused: relations and facts without a verbatim quotation, or of things that the episode does not name,
-            summaries with names, numbers or dates that it does not have, and what is none of these.
+            sentences of summaries with names, numbers or dates that it does not have, and what is none of these.
         passed: what is asked, wished, imagined, rumoured or joked, and facts of the past, which are not kept.
         failures: calls that failed or whose answer could not be read.
         calls_today: calls since midnight for all scopes of the store, which the budget counts.

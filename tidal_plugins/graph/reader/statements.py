@@ -32,7 +32,7 @@ from tidal_plugins.graph.records.names import ADDRESSED, SPEAKER, bare, stands_i
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.model.graph import WORD, Assertion, Category, Extraction, Mention, Reading
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.scoring.text import normal
+from tidal_plugins.scoring.text import normal, terms
 
 INTENTS = frozenset(("plans", "wants", "promised", "appointment", "deadline", "decided"))
 """Predicates of what is not so yet."""
@@ -46,6 +46,8 @@ _INTENT = lazy_re(
     re.IGNORECASE,
 )
 """Words before what somebody means to do."""
+
+_WORD = lazy_re(r"\w+")
 
 Known = Mapping[str, tuple[str, Category]]
 """Type and category of the entities that are known already, by their normalised names."""
@@ -88,10 +90,10 @@ def checked(answer: Answer, texts: Sequence[NumberedText], context: Context, kno
             _add_fact(found, fact, *place)
     for told in answer.summaries:
         of_it = [text for text in texts if numbers(texts)[text.episode] == told.episode]
-        if of_it and (summary := _summary(told.summary, of_it, max_chars)):
+        summary, refused = _summary(told.summary, of_it, max_chars) if of_it else ("", 1)
+        found.refused += refused
+        if summary:
             found.summaries[of_it[0].episode] = summary
-        else:
-            found.refused += 1
     return found
 
 
@@ -124,16 +126,20 @@ def _add_fact(found: Checked, one: ToldFact, status: str, text: NumberedText, sp
         found.refused += 1
 
 
-def _summary(told: str, texts: Sequence[NumberedText], max_chars: int) -> str:
-    """Return the sentences of a summary whose numbers, dates, names and quotations the episode has, as many as fit."""
+def _summary(told: str, texts: Sequence[NumberedText], max_chars: int) -> tuple[str, int]:
+    """Return the sentences of a summary whose numbers, dates, names and quotations the episode has, as many as fit, and
+    how many have others. A word that begins a sentence and that the episode does not have may be a name, too."""
     said = "\n".join(f"{text.speaker}: {with_dates(text.text, text.at)}" for text in texts)
     days = {day for text in texts for day in (text.at.date(), *named_days(text.text, text.at))}
-    names, kept = names_in(said), ""
+    names, stems, kept, refused = names_in(said), set(terms(said)), "", 0
     for start, end in sentences(told):
         more = f"{kept} {told[start:end]}".strip()
-        if len(more) <= max_chars and not unsupported(told[start:end], said, days, names):
+        first = {word for word in _WORD.findall(told[start:end])[:1] if not stems.issuperset(terms(word))}
+        if unsupported(told[start:end], said, days, names | first):
+            refused += 1
+        elif len(more) <= max_chars:
             kept = more
-    return kept
+    return kept, refused
 
 
 def _elsewhere(

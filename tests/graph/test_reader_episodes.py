@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import timedelta
 from typing import Any
@@ -287,6 +288,23 @@ def test_a_summary_goes_with_the_words_that_it_came_from(memory: TidalMemory) ->
     episode = told(memory, "When does it sail to Oslo?", "At 9, the ferry does.")
     memory.forget(memory.episodes.entry_ids(episode.id)[0])
     assert "Oslo" not in memory.episodes[episode.id].summary
+
+
+@pytest.mark.parametrize("form", ["lines", "a list", "a structure in prose"])
+def test_all_kinds_are_read_from_a_text(memory: TidalMemory, form: str) -> None:
+    office = said("Ines", "works_at", "the mint", "Ines is with the mint", object_type="organisation")
+    berth, came = fact("berth", "17", "berth is 17"), {"episode": 1, "summary": "Ines is with the mint."}
+    whole = {"relations": [office], "facts": [berth], "summaries": [came]}
+    forms = {
+        "lines": "\n".join(map(json.dumps, (office, berth, came))),
+        "a list": f"Here: {json.dumps([office, berth, came])}",
+        "a structure in prose": f"Here:\n{json.dumps(whole)}\nDone.",
+    }
+    memory.graph.read_with(Scripted(form="lines", before=lambda _: forms[form]))
+    episode = told(memory, "Ines is with the mint, and our berth is 17.")
+    assert memory.facts["berth"] == "17"
+    assert memory.episodes[episode.id].summary == "Ines is with the mint."
+    assert (memory.stats().reader.kept, memory.stats().reader.refused) == (1, 0)
 
 
 # late

@@ -252,12 +252,14 @@ class Facts(MutableMapping[str, Any]):
             last = self._last(folded)
             if last is not None and to_micros(at) < last.since:
                 return False
-            if last is not None and not last.ended and not (last.read and contradicts(last.value, claim)):
+            if last is None or last.ended:
+                if claim.negated:
+                    return False
+                self._set(claim.key, claim.value, entry.citation, at, claim=entry, read=claim)
+            elif not (last.read and contradicts(last.value, claim)):
                 self._dispute(folded, entry, claim)
             elif not claim.negated:
-                self._set(claim.key, claim.value, entry.citation, at, claim=entry, read=claim)
-            elif last is None or last.ended:
-                return False
+                self._set(last.key, claim.value, entry.citation, at, claim=entry, read=claim)
             else:
                 with self._storage.transaction():
                     if self._last(folded) == last:

@@ -17,7 +17,7 @@ from tidal_plugins.errors import Closed, ExtractionError, SecretRefused, Storage
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import mentioned
 from tidal_plugins.graph.handlers import EpisodesOf
-from tidal_plugins.graph.indexing.batches import to_batches
+from tidal_plugins.graph.indexing.batches import WriteBatch, to_batches
 from tidal_plugins.graph.indexing.writing import apply
 from tidal_plugins.graph.reader.budget import CHARS_PER_TOKEN, Budget, Spent
 from tidal_plugins.graph.reader.prompt import JSON_LINES, Answer, Context, NumberedText, TurnsRead, prompt, read
@@ -120,15 +120,13 @@ class ModelIndexer:
         with self.storage.transaction():
             self.budget.add(self.scope, refused=found.refused, passed=found.passed)
         for job in jobs:
-            id_ = job.subject
-            readings = found.readings.get(id_, []) if id_ in episodes else []
-            batches, dropped = (
-                to_batches(self.scope, episodes[id_], readings, self.tuning.graph, {}) if readings else ([], 0)
-            )
-            learns = id_ in episodes and self._unchanged(id_, episodes)
-            counts = self._learned(episodes[id_], found) if learns else {}
+            episode, readings = episodes.get(job.subject), found.readings.get(job.subject, [])
+            batches, dropped, counts = list[WriteBatch](), 0, dict[str, int]()
+            if episode and self._is_unchanged(job.subject, episode):
+                batches, dropped = to_batches(self.scope, episode, readings, self.tuning.graph, {})
+                counts = self._learned(episode, found)
             with self.storage.transaction():
-                if not self._unchanged(id_, episodes):
+                if not self._is_unchanged(job.subject, episode):
                     continue  # it changed, and its job with it
                 if not self.jobs.finish(self.scope, kind, [job]):
                     continue  # another process was faster
@@ -140,10 +138,10 @@ class ModelIndexer:
             total += Extracted(episodes=1, assertions=kept, dropped=dropped)
         return total
 
-    def _unchanged(self, id_: str, episodes: Mapping[str, Episode]) -> bool:
-        """Return whether the messages of an episode are as they were read, or are still missing."""
-        now, then = (found.get(id_) for found in (self.episodes(self.scope, [id_]), episodes))
-        return (now and now.messages) == (then and then.messages)
+    def _is_unchanged(self, id_: str, episode: Episode | None) -> bool:
+        """Return whether an episode has the messages that were read, or is still missing."""
+        now = self.episodes(self.scope, [id_]).get(id_)
+        return (now and now.messages) == (episode and episode.messages)
 
     def _learned(self, episode: Episode, found: Checked) -> dict[str, int]:
         """Write the facts and the summary of an episode, and return how many there were and how many were passed."""

@@ -88,8 +88,9 @@ def checked(answer: Answer, texts: Sequence[NumberedText], context: Context, kno
     for fact in answer.facts:
         if (place := _supported(found, fact, texts)) is not None:
             _add_fact(found, fact, *place)
+    episodes = numbers(texts)
     for told in answer.summaries:
-        of_it = [text for text in texts if numbers(texts)[text.episode] == told.episode]
+        of_it = [text for text in texts if episodes[text.episode] == told.episode]
         summary, refused = _summary(told.summary, of_it, max_chars) if of_it else ("", 1)
         found.refused += refused
         if summary:

@@ -307,6 +307,34 @@ def test_all_kinds_are_read_from_a_text(memory: TidalMemory, form: str) -> None:
     assert (memory.stats().reader.kept, memory.stats().reader.refused) == (1, 0)
 
 
+# meanwhile
+
+
+def test_what_is_forgotten_while_a_model_reads_it_leaves_nothing(memory: TidalMemory) -> None:
+    came = {"episode": 1, "summary": "The berth is 17."}
+    reads = {"relations": [], "facts": [fact("berth", "17", "berth is 17")], "summaries": [came]}
+
+    def forget(_: str) -> Any:
+        memory.forget(*[episode.id for episode in memory.episodes.list()])
+        return reads
+
+    memory.graph.read_with(Scripted(before=forget))
+    told(memory, "Our berth is 17.")
+    assert (dict(memory.facts), memory.episodes.list(), memory.graph.pending()) == ({}, [], [])
+    assert len(memory.recall("berth")) == 0
+
+
+def test_what_is_set_while_a_model_reads_stays(memory: TidalMemory) -> None:
+    def set_(_: str) -> Any:
+        memory.facts["berth"] = "18"
+        return {"facts": [fact("berth", "17", "berth is 17")]}
+
+    memory.graph.read_with(Scripted(before=set_))
+    told(memory, "Our berth is 17.")
+    assert memory.facts["berth"] == "18"
+    assert [one.claim for one in memory.facts.conflicts()] == ["17"]
+
+
 # late
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from os import PathLike
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.state import AffectLoop
@@ -19,6 +19,7 @@ from tidal_plugins.graph.handlers import AgentModel, GraphEntries, ModelReading,
 from tidal_plugins.graph.reader.budget import Budget
 from tidal_plugins.ingestion.associate import Linker
 from tidal_plugins.ingestion.corrections import read_corrected
+from tidal_plugins.ingestion.episodes import summarised
 from tidal_plugins.ingestion.indexing import EntryIndexer
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
 from tidal_plugins.ingestion.repeats import stand_alone
@@ -28,6 +29,7 @@ from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.language.tagger import best_for
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.plugs import Plugs
 from tidal_plugins.reading.sentences import SentenceReading
 from tidal_plugins.retrieval.boost import Boosts
@@ -42,6 +44,9 @@ from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag
+
+if TYPE_CHECKING:
+    from tidal_plugins.facts.mapping import Facts
 
 
 def open_services(
@@ -118,8 +123,25 @@ def _handlers(writer: Writer, plugs: Plugs) -> Handlers:
         tag=SentenceReading(storage, jobs, lambda: plugs.tagger or best_for(writer.embedder.embedder)),
         read=TurnReading(storage, jobs, tuning, episodes, frames, message_entry_id, plugs.graph_extractor),
         entries=GraphEntries(storage, jobs, tuning, writer),
-        model=ModelReading(storage, jobs, tuning, episodes, frames, writer.model, budget),
+        model=ModelReading(
+            storage,
+            jobs,
+            tuning,
+            episodes,
+            frames,
+            message_entry_id,
+            writer.model,
+            budget,
+            partial(_facts, writer),
+            partial(summarised, writer),
+        ),
     )
+
+
+def _facts(writer: Writer, scope: Scope) -> Facts:
+    from tidal_plugins.ingestion.forget import facts_of  # loaded when a model has read a fact
+
+    return facts_of(writer, scope)
 
 
 def _with_replica(services: Services) -> Services:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from tidal_plugins.model.sink import SinkBatch, SinkIds
     from tidal_plugins.model.summary import Source, Statement
 
+READERS = "tidal_plugins.readers"
+"""Entry points of adapters, each named by the package of a framework: a class that makes a ``TurnReader`` of a model of
+that framework."""
+
 Purpose = Literal["summary", "synthesis", "dossier", "message"]
 """``summary``: what matters of many turns, as a narrative. ``synthesis``: what one turn came to, and how. ``dossier``:
 what is known of one topic now. ``message``: what an agent says to the person, unprompted, about a thing that is open;
@@ -153,13 +157,13 @@ class GraphExtractor(Protocol):
 
 @runtime_checkable
 class TurnReader(Protocol):
-    """Asks a model about turns: the agent's own model, or another one.
+    """Asks a model about episodes: the agent's own model, or another one.
 
     ``answer`` returns the model's answer to a prompt: a structure of ``schema``, or plain text if that is ``None``. It
     raises ``NotImplementedError`` if the model has no structures. It may raise anything and may block: it is called in
-    the background, and the turns are read again later.
+    the background, and the episodes are read again later.
 
-    A reader may also have a flag ``ready``. While it is false nothing is asked, and the turns wait.
+    A reader may also have a flag ``ready``. While it is false nothing is asked, and the episodes wait.
     """
 
     def answer(self, prompt: str, schema: type[BaseModel] | None) -> ModelAnswer: ...
@@ -253,6 +257,21 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
         name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
         raise InvalidInput(f"{rule}, got {name}; adapters wrap models")
     return given
+
+
+def reader_of(given: Any) -> TurnReader | None:
+    """Return a reader: one that is given, or one made of a model of a framework for which an adapter is installed.
+
+    Raises ``InvalidInput`` for anything else.
+    """
+    if given is not None and not isinstance(given, type | TurnReader):
+        from importlib.metadata import entry_points  # reads the metadata of all that is installed
+
+        packages = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
+        adapter = next((one for one in entry_points(group=READERS) if one.name in packages), None)
+        given = adapter.load()(given) if adapter else given
+    reader: TurnReader | None = check_protocol(given, TurnReader, "a reader has a method answer")
+    return reader
 
 
 def check_embedder(given: Any) -> None:

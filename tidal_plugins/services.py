@@ -271,14 +271,9 @@ class Services:
         return PresenceEngine(self.storage, scope, self.settings, self.plugs.summariser)
 
     def facts(self, scope: Scope) -> Facts:
-        from tidal_plugins.facts.mapping import Facts
-        from tidal_plugins.ingestion.forget import forget
+        from tidal_plugins.ingestion.forget import facts_of
 
-        def remove(ids: Collection[str]) -> int:
-            return forget(self.writer, scope, ids, self.now()).count
-
-        redact = self.writer.redaction.value
-        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
+        return facts_of(self.writer, scope)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already,

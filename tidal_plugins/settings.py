@@ -156,13 +156,13 @@ class ReaderSettings(Group):
     """A model that reads turns for the graph, beside the rules."""
 
     turns: int = Field(6, gt=0, le=50)
-    """Turns that it reads at a time. Of two people's turns six in one call took 194 tokens each, alone 634, counted
-    as four characters a token: the instructions around them have 520."""
+    """Turns that it reads at a time. Of two people's turns six in one call took 336 tokens each, alone 1,061, counted
+    as four characters a token: the instructions around them have 658, and alone each brings the two before it."""
     wait: float = Field(300.0, ge=0)
     """Seconds that a turn waits for others before it is read without them."""
     calls_per_day: int = Field(200, ge=0)
-    """Calls from one midnight of ``Settings.time_zone`` to the next, for the whole store: at six turns a call more
-    than 1,000 turns. What is left over is read the day after."""
+    """Calls from one midnight of ``Settings.time_zone`` to the next, for the whole store: at six turns a call up
+    to 1,200 turns. What is left over is read the day after."""
     tokens_per_day: int = Field(500_000, ge=0)
     """The same in tokens of prompts and answers."""
 

@@ -27,9 +27,14 @@ QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": "tidal_
 
 
 class ChatModelReader:
-    """Reads turns with a chat model, by structured output if the model has it, else by lines of JSON."""
+    """Reads episodes with a chat model, by structured output if the model has it, else by lines of JSON.
+
+    ``memory.graph.read_with(model)`` makes one. Raises ``InvalidInput`` for what is no chat model.
+    """
 
     def __init__(self, model: BaseChatModel) -> None:
+        if not isinstance(model, BaseChatModel):
+            raise InvalidInput(f"a chat model reads, got {type(model).__name__}")
         self._model = model
         self._plain = False
 

@@ -78,12 +78,15 @@ class LLMExtractor:
 
 
 class LLMReader:
-    """Reads turns for the graph with any LlamaIndex ``LLM``: ``memory.graph.read_with(LLMReader(llm))``.
+    """Reads episodes with any LlamaIndex ``LLM``; ``memory.graph.read_with(llm)`` makes one.
 
-    A model that calls functions answers by calling one, others by lines of JSON.
+    A model that calls functions answers by calling one, others by lines of JSON. Raises ``InvalidInput`` for what is no
+    ``LLM``.
     """
 
     def __init__(self, llm: LLM) -> None:
+        if not isinstance(llm, LLM):
+            raise InvalidInput(f"an LLM reads, got {type(llm).__name__}")
         self._llm = llm
 
     def answer(self, prompt: str, schema: type[BaseModel] | None) -> ModelAnswer:
@@ -95,8 +98,10 @@ class LLMReader:
         found = _called(self._llm, prompt, schema, ExtractionError)
         if isinstance(found, str):
             return ModelAnswer(found)
-        answers = [each.model_dump() for each in found]
-        return ModelAnswer({name: [item for each in answers for item in each[name]] for name in schema.model_fields})
+        merged: dict[str, list[Any]] = {}
+        for name, items in (item for each in found for item in each.items()):
+            merged.setdefault(name, []).extend(items if isinstance(items, list) else [items])
+        return ModelAnswer(merged)
 
 
 def summariser_of(given: LLM | Summariser | None) -> Summariser | None:
@@ -111,14 +116,17 @@ def summariser_of(given: LLM | Summariser | None) -> Summariser | None:
 def _asked(llm: LLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
     """Return a model's answer: structures if it calls functions, else a text. Raises ``refusal`` if it was cut off."""
     if isinstance(llm, FunctionCallingLLM) and llm.metadata.is_function_calling_model:
-        return _called(llm, asked, schema, refusal)
+        found = _called(llm, asked, schema, refusal)
+        return found if isinstance(found, str) else [schema.model_validate(each) for each in found]
     response = llm.complete(asked)
     _whole(response.raw, refusal)
     return response.text
 
 
-def _called(llm: FunctionCallingLLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
-    """Call a model for a structure.
+def _called(
+    llm: FunctionCallingLLM, asked: str, schema: type[BaseModel], refusal: type[TidalError]
+) -> list[dict[str, Any]] | str:
+    """Call a model for a structure, and return the arguments of its calls as they are.
 
     ``structured_predict`` shows no raw response, and integrations complete arguments that were cut off.
     """
@@ -129,7 +137,7 @@ def _called(llm: FunctionCallingLLM, asked: str, schema: type[T], refusal: type[
     calls = llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
     if not calls:  # it did without, as some do that think first
         return response.message.content or ""
-    return [schema.model_validate(call.tool_kwargs) for call in calls]
+    return [dict(call.tool_kwargs) for call in calls]
 
 
 def _merged(answers: Sequence[Found]) -> Found:

@@ -8,12 +8,17 @@ from typing import Any
 import langchain.chat_models
 import pytest
 from langchain.agents import create_agent
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
+from llama_index.core import MockEmbedding
+from llama_index.core.llms import CompletionResponse, LLMMetadata, MockLLM
+from llama_index.core.llms import CustomLLM as LlamaCustomLLM
 from pydantic import BaseModel
 
 from langchain_tidal import ChatModelReader, TidalMemoryMiddleware
 from langgraph_tidal import RecordNode
 from tests.frameworks.conftest import ScriptedModel
+from tests.frameworks.llama_index.conftest import ScriptedLLM, calling
 from tests.graph.scripted import said
 from tidal_plugins import HashingEmbedder, InvalidInput, Settings, TidalMemory
 
@@ -51,6 +56,61 @@ def kept(memory: TidalMemory) -> list[str]:
     return [memory.graph.sentence(one) for one in found]
 
 
+ANSWER = {
+    "relations": [OFFICE],
+    "facts": [{"message": 1, "key": "home", "value": "Porto", "quote": "We have settled in Porto"}],
+    "summaries": [{"episode": 1, "summary": "Ines is with the harbour office."}],
+}
+
+
+class CustomLLM(LlamaCustomLLM):
+    """A LlamaIndex model that completes a text from a script."""
+
+    reply: str
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.reply)
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+MODELS = {
+    "LangChain, a structure": lambda: ScriptedModel(replies=[reads(**ANSWER)]),
+    "LangChain, a text": lambda: FakeListChatModel(responses=[f"Here it is:\n```json\n{json.dumps(ANSWER)}\n```"]),
+    "LlamaIndex, calls": lambda: ScriptedLLM(
+        replies=[calling(("answer", {"relations": [OFFICE]}), ("answer", {**ANSWER, "relations": ["?"]}))]
+    ),
+    "LlamaIndex, a text": lambda: CustomLLM(reply=json.dumps(ANSWER)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_the_frameworks_are_taken_as_they_are(memory: TidalMemory, name: str) -> None:
+    memory.graph.read_with(MODELS[name]())
+    episode = memory.record(TURN, "Good to hear.")
+    assert kept(memory) == ["Ines works at the harbour office"]
+    assert memory.facts["home"] == "Porto"
+    assert memory.episodes[episode.id].summary == "Ines is with the harbour office."
+
+
+def test_a_model_that_says_nothing_of_use_leaves_the_episode_waiting(memory: TidalMemory) -> None:
+    memory.graph.read_with(MockLLM(max_tokens=5))
+    memory.record(TURN, "Good to hear.")
+    assert memory.graph.index_pending().failed == 1
+    assert memory.stats().reader.failures == 1
+
+
+@pytest.mark.parametrize("wrong", [HumanMessage("hi"), MockEmbedding(embed_dim=2), ScriptedModel, 7])
+def test_what_is_no_model_is_refused(memory: TidalMemory, wrong: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"reads|reader"):
+        memory.graph.read_with(wrong)
+
+
 def ask(model: Any, memory: TidalMemory, **options: Any) -> None:
     agent = create_agent(model, middleware=[TidalMemoryMiddleware(memory, **options)])
     agent.invoke({"messages": [HumanMessage(TURN)]}, THREAD)
@@ -58,7 +118,7 @@ def ask(model: Any, memory: TidalMemory, **options: Any) -> None:
 
 @pytest.mark.parametrize("calls_tools", [True, False])
 def test_a_chat_model_reads_what_an_agent_was_told(memory: TidalMemory, calls_tools: bool) -> None:
-    reader = ScriptedModel(replies=[reads(statements=[OFFICE])]) if calls_tools else Plain(replies=[reads(LINE)])
+    reader = ScriptedModel(replies=[reads(relations=[OFFICE])]) if calls_tools else Plain(replies=[reads(LINE)])
     ask(ScriptedModel(replies=["Good to hear."]), memory, reader=reader)
     assert reader.shown == []  # the answer is not held up
     assert kept(memory) == ["Ines works at the harbour office"]
@@ -67,7 +127,7 @@ def test_a_chat_model_reads_what_an_agent_was_told(memory: TidalMemory, calls_to
 
 
 async def test_the_agents_own_model_reads_in_an_async_run(memory: TidalMemory) -> None:
-    model = ScriptedModel(replies=["Good to hear.", reads(statements=[OFFICE])])
+    model = ScriptedModel(replies=["Good to hear.", reads(relations=[OFFICE])])
     agent = create_agent(model, middleware=[TidalMemoryMiddleware(memory, reader="agent")])
     await agent.ainvoke({"messages": [HumanMessage(TURN)]}, THREAD)
     await memory.graph.aindex_pending()
@@ -100,7 +160,7 @@ def test_a_structure_that_cannot_be_read_is_asked_for_again_as_lines(memory: Tid
 
 
 def test_one_wrong_statement_of_a_structure_does_not_cost_the_others(memory: TidalMemory) -> None:
-    reader = ScriptedModel(replies=[reads(statements=[{"subject": "Ines"}, OFFICE])])
+    reader = ScriptedModel(replies=[reads(relations=[{"subject": "Ines"}, OFFICE])])
     ask(ScriptedModel(replies=["Good to hear."]), memory, reader=reader)
     assert kept(memory) == ["Ines works at the harbour office"]
     used = memory.stats().reader
@@ -122,7 +182,7 @@ def test_a_failing_model_harms_no_turn(memory: TidalMemory) -> None:
     assert [episode.messages[-1].text for episode in memory.episodes.list()] == ["Good to hear."]
     (waiting,) = [one for one in memory.graph.pending() if one.model]
     assert (waiting.attempts, waiting.error) == (1, "RuntimeError: down")
-    reader.replies = [reads(statements=[OFFICE])]
+    reader.replies = [reads(relations=[OFFICE])]
     memory.graph.index_pending(failed=True)
     assert kept(memory) == ["Ines works at the harbour office"]
 
@@ -151,12 +211,12 @@ def record(memory: TidalMemory, **options: Any) -> RecordNode:
 
 
 def test_record_node_has_a_model_read(memory: TidalMemory) -> None:
-    record(memory, reader=ScriptedModel(replies=[reads(statements=[OFFICE])]))
+    record(memory, reader=ScriptedModel(replies=[reads(relations=[OFFICE])]))
     assert kept(memory) == ["Ines works at the harbour office"]
 
 
 async def test_record_node_has_a_model_read_in_an_async_run(memory: TidalMemory) -> None:
-    node = RecordNode(memory, reader=ScriptedModel(replies=[reads(statements=[OFFICE])]))
+    node = RecordNode(memory, reader=ScriptedModel(replies=[reads(relations=[OFFICE])]))
     said_ = [HumanMessage(TURN, id="question"), AIMessage("Good to hear.", id="answer")]
     await node.ainvoke({"messages": said_}, THREAD)
     await memory.graph.aindex_pending()
@@ -170,7 +230,7 @@ def test_record_node_makes_the_model_that_wrote_the_answer(
 
     def make(name: str, *, model_provider: str | None) -> ScriptedModel:
         made.append((name, model_provider))
-        return ScriptedModel(replies=[reads(statements=[OFFICE])])
+        return ScriptedModel(replies=[reads(relations=[OFFICE])])
 
     monkeypatch.setattr(langchain.chat_models, "init_chat_model", make)
     node = record(memory, reader="agent")

@@ -56,4 +56,4 @@ class Scripted:
         found = [one for one in self.statements if one["quote"] in prompt.partition("<tidal-episode")[2]]
         found = [{**one, "message": numbered(prompt, one["quote"])} for one in found]
         lines = "\n".join(json.dumps(one) for one in found) or "[]"
-        return ModelAnswer({"statements": found} if schema else lines, self.tokens, self.tokens)
+        return ModelAnswer({"relations": found} if schema else lines, self.tokens, self.tokens)

@@ -1,4 +1,4 @@
-"""Facts: a mapping of keys to values that only an explicit update changes, with its history [Capsule].
+"""Facts: a mapping of keys to values with their history; what was set changes by explicit updates alone [Capsule].
 
 A fact is a document whose versions are its history, and one entry of kind ``fact`` by which recall finds it.
 """
@@ -13,12 +13,13 @@ from typing import Any, Literal, Protocol, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.facts.claims import number
+from tidal_plugins.facts.claims import contradicts, number
 from tidal_plugins.facts.conflicts import (
     CONFLICTS,
     FACT_CHANNEL,
     close,
     conflict,
+    flag,
     open_conflicts,
     reject,
     without_secrets,
@@ -37,7 +38,7 @@ from tidal_plugins.facts.versions import (
 )
 from tidal_plugins.model.clock import aware, from_micros, to_micros
 from tidal_plugins.model.entry import FACT, Entry, Scope
-from tidal_plugins.model.fact import Fact, FactConflict
+from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown, shown_scope
@@ -68,8 +69,9 @@ class Facts(MutableMapping[str, Any]):
     """The facts of one scope: ``facts["bridge"] = "up"``.
 
     Keys are texts of up to 200 characters. Case and spaces do not distinguish them, and they are listed as last given.
-    Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact; its earlier values
-    stay in its ``history`` until ``forget`` is called. A stored text that contradicts a fact opens a conflict, and so
+    Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact that somebody set; a
+    model that reads along adds others by ``learn`` and updates these. Earlier values stay in the ``history`` until
+    ``forget`` is called. A stored text that contradicts a fact opens a conflict, and so
     does a new fact that the last text on it contradicts.
 
     Every method has an async twin: ``await memory.facts.aset("bridge", "up")``.
@@ -237,6 +239,35 @@ class Facts(MutableMapping[str, Any]):
             return self._set(found.key, _claimed(found), found.citation, claim=self._claimant(found), of=found).value
         return self._set(found.key, value, of=found).value
 
+    # what a model reads
+
+    def learn(self, entry: Entry, claim: Claim) -> bool:
+        """Take what a model read in an entry of a person's words, and return whether it says anything of now.
+
+        A new key becomes a fact, with the entry's citation as its source. A value that a model read before is updated
+        or ended, as any fact is. One that somebody set stays as it is: what contradicts it opens a conflict.
+        """
+        try:
+            folded, at = _folded(claim.key), min(entry.occurred_at, self._clock())
+            last = self._last(folded)
+            if last is not None and to_micros(at) < last.since:
+                return False
+            if last is None or last.ended:
+                if claim.negated:
+                    return False
+                self._set(claim.key, claim.value, entry.citation, at, claim=entry, read=claim)
+            elif not (last.read and contradicts(last.value, claim)):
+                self._dispute(folded, entry, claim)
+            elif not claim.negated:
+                self._set(last.key, claim.value, entry.citation, at, claim=entry, read=claim)
+            else:
+                with self._storage.transaction():
+                    if self._last(folded) == last:
+                        self.end(last.key)
+        except (InvalidInput, NotFound):  # no key, not of now, or forgotten meanwhile
+            return False
+        return True
+
     # async twins
 
     aget = in_thread(get)
@@ -249,6 +280,7 @@ class Facts(MutableMapping[str, Any]):
     aas_of = in_thread(as_of)
     aconflicts = in_thread(conflicts)
     aresolve = in_thread(resolve)
+    alearn = in_thread(learn)
 
     # documents
 
@@ -262,8 +294,10 @@ class Facts(MutableMapping[str, Any]):
         *,
         claim: Entry | None = None,
         of: FactConflict | None = None,
+        read: Claim | None = None,
     ) -> Fact:
-        """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
+        """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves, and
+        ``read`` what a model read in the entry: it takes the place of no value that somebody set."""
         folded, now = _folded(key), self._clock()
         self._checked(key, value)
         value = self._redact(value, key)
@@ -279,19 +313,28 @@ class Facts(MutableMapping[str, Any]):
                 conflict(self._storage, self._scope, of.id)  # again: somebody may have resolved or forgotten it
             if claim:
                 self._check_exists(claim.id)
-            close(self._storage, self._scope, folded)
             last, by = self._last(folded), claim.id if claim else None
+            if claim and read and last and not last.ended and not last.read:  # somebody set it meanwhile
+                self._dispute(folded, claim, read)
+                return last.fact()
+            close(self._storage, self._scope, folded)
             same = last is not None and not last.ended and to_json(last.value) == text
             if last and same and not _has_other_source(last, source, by):
                 return last.fact()
             since = last.since if last and same else self._since(key, last, aware(at) if at else None, now)
-            version = Version(key.strip(), value, since, to_micros(now), source, by)
+            version = Version(key.strip(), value, since, to_micros(now), source, by, read=read is not None)
             self._write(folded, version)
             self._index(replace(record, entry=replace(record.entry, occurred_at=from_micros(since))))
             mention(self._storage, self._scope, version.key, value, folded, now)
             if last is None and claim is None:
                 flag_earlier(self._storage, self._scope, version.fact())
             return version.fact()
+
+    def _dispute(self, folded: str, entry: Entry, claim: Claim) -> None:
+        """Open a conflict if what a model read contradicts a fact."""
+        with self._storage.transaction():
+            facts = {key: version.fact() for key, version in self._all([folded]).items()}
+            flag(self._storage, self._scope, facts, [(entry, claim)])
 
     def _keep_fact(self, found: FactConflict) -> None:
         """Close every conflict that claims the same; the texts that claim it do not supersede the fact."""

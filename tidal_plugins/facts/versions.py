@@ -54,7 +54,8 @@ EVERY_VERSION = 10**9
 class Version:
     """One document of ``FACTS``: a value that a key has from ``since`` on, or none if ``ended``.
 
-    Times are in microseconds. ``entry`` is the id of the entry whose claim the value was taken from.
+    Times are in microseconds. ``entry`` is the id of the entry whose claim the value was taken from. ``read`` says that
+    a model read it there, and that nobody has set it.
     """
 
     key: str
@@ -64,6 +65,7 @@ class Version:
     source: str | None = None
     entry: str | None = None
     ended: bool = False
+    read: bool = False
 
     def fact(self, until: int | None = None) -> Fact:
         """Return this version as a fact that holds until then."""
@@ -103,6 +105,12 @@ def standing_page(storage: Storage, scope: Scope, limit: int | None, after: int)
     return page_of(found, limit, after)
 
 
+def mentioned(storage: Storage, scope: Scope, texts: Iterable[str]) -> list[Fact]:
+    """Return the facts of which texts may speak, by key."""
+    keys = _mentioned(storage, scope, texts)
+    return [fact for _, fact in sorted(_standing(storage, scope, keys).items())] if keys else []
+
+
 # statements on facts
 
 
@@ -134,7 +142,7 @@ def read_claims(
     """
     if not entries:
         return []
-    keys = None if extractor else _mentioned(storage, scope, entries)
+    keys = None if extractor else _mentioned(storage, scope, [entry.text for entry in entries])
     if keys is not None and not keys:
         return []
     return claimed(_standing(storage, scope, keys), entries, extractor, timeout)
@@ -222,7 +230,7 @@ def _said(value: Any) -> str:
 
 
 def _emptied(version: Version) -> Version:
-    return replace(version, value=None, source=None, entry=None, ended=True)
+    return replace(version, value=None, source=None, entry=None, ended=True, read=False)
 
 
 def _same(version: Version, later: Version | None) -> bool:
@@ -236,8 +244,8 @@ def _standing(storage: Storage, scope: Scope, keys: Collection[str] | None) -> d
     return {folded: version.fact() for folded, version in standing_versions(storage, scope, keys).items()}
 
 
-def _mentioned(storage: Storage, scope: Scope, entries: Iterable[Entry]) -> set[str]:
-    words = {_node(word) for entry in entries for word in terms(entry.text)}
+def _mentioned(storage: Storage, scope: Scope, texts: Iterable[str]) -> set[str]:
+    words = {_node(word) for text in texts for word in terms(text)}
     links = storage.links(scope, WhereLinks(sources=words, kinds=[MENTION]))
     shared = Counter(link.source for link in links)
     return {str(link.metadata[KEY]) for link in links if link.metadata[RARE] or shared[link.source] <= FEW}

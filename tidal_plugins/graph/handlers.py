@@ -25,6 +25,7 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
+    from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.indexing.entries import EntryWriter
     from tidal_plugins.graph.reader.indexer import ModelIndexer
 
@@ -94,8 +95,12 @@ class ModelReading(Handler[Extracted]):
     tuning: Tuning
     episodes: EpisodesOf
     frames: Frames
+    entry_id: Callable[[Episode, Message], str]
     model: AgentModel
     budget: Budget
+    facts: Callable[[Scope], Facts]
+    summarised: Callable[[Scope, str, str], None]
+    """Gives an episode, by its id, another summary."""
 
     kind = MODEL
     own_first = True
@@ -126,9 +131,19 @@ class ModelReading(Handler[Extracted]):
     def _indexer(self, scope: Scope) -> ModelIndexer:
         from tidal_plugins.graph.reader.indexer import ModelIndexer
 
-        settings, timeout = self.tuning.graph, self.tuning.models.timeout
-        given = (self.storage, scope, self.jobs, settings, self.episodes, self.budget, self.frames)
-        return ModelIndexer(*given, self.model.reader, timeout)
+        return ModelIndexer(
+            self.storage,
+            scope,
+            self.jobs,
+            self.tuning,
+            self.episodes,
+            self.frames,
+            self.entry_id,
+            self.budget,
+            self.facts(scope),
+            self.summarised,
+            self.model.reader,
+        )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial, wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
@@ -17,7 +17,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.graph import Applied, Relation
 from tidal_plugins.model.sink import Mirrored
-from tidal_plugins.protocols import GraphSink, TurnReader, check_protocol
+from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
@@ -66,15 +66,17 @@ class Graph(KnowledgeGraph):
             found = sum([*done.results, *written], found + Extracted(failed=done.failed))
         return found
 
-    def read_with(self, reader: TurnReader | None) -> None:
-        """Have a model read the turns that are recorded from now on, beside the rules; ``None`` for no longer.
+    def read_with(self, reader: Any) -> None:
+        """Have a model read the episodes that are recorded from now on, beside the rules; ``None`` for no longer.
 
-        It reads in the background, several turns at a time, as ``Settings.reader`` allows, for every scope of this open
-        store. Each statement must quote its message. The adapters' ``reader=`` calls this. What an earlier process left
-        unread is read, too. ``memory.stats().reader`` has the cost. Raises ``InvalidInput``.
+        ``reader`` is a LangChain chat model, a LlamaIndex ``LLM`` or a ``TurnReader`` of your own. It reads in the
+        background, several episodes at a time, as ``Settings.reader`` allows, for every scope of this open store. What
+        it answers becomes relations, facts and the summaries of episodes, as far as the texts bear it out. The
+        adapters' ``reader=`` calls this. What an earlier process left unread is read, too. ``memory.stats().reader``
+        has the cost, and counts what was refused. Raises ``InvalidInput``.
         """
         services = self._services
-        services.handlers.model.model.reader = check_protocol(reader, TurnReader, "a reader has a method answer")
+        services.handlers.model.model.reader = reader_of(reader)
         services.worker.resume(self._scope)
 
     merge = _followed(KnowledgeGraph.merge)

@@ -18,6 +18,8 @@ from tidal_plugins.storage.base import Storage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+    from tidal_plugins.ingestion.writer import Writer
+
 TOOL_TAG = "tool:"
 
 
@@ -94,6 +96,17 @@ def from_entry(entry: Entry) -> Episode:
         surfaced=tuple(content["surfaced"]),
         metadata=content["metadata"],
     )
+
+
+def summarised(writer: Writer, scope: Scope, id_: str, text: str) -> None:
+    """Give an episode another summary, if it is still there. Takes no lock while it embeds."""
+    while row := writer.storage.get(scope, [id_]).get(id_):
+        [record] = writer.records([replace(row, text=writer.redaction.text(text))])
+        with writer.storage.transaction():
+            if writer.storage.get(scope, [id_]).get(id_) != row:
+                continue  # it grew, or lost a part, meanwhile
+            writer.put(scope, [record], replace=True)
+        return
 
 
 def summary(messages: Iterable[Message], max_chars: int) -> str:

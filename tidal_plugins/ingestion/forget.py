@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.corrections import wordings
 from tidal_plugins.ingestion.damaged import damaged_entries, ids_of
@@ -34,6 +35,16 @@ from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.repeating import repeated
+
+
+def facts_of(writer: Writer, scope: Scope) -> Facts:
+    """Return the facts of a scope."""
+
+    def remove(ids: Collection[str]) -> int:
+        return forget(writer, scope, ids, writer.jobs.now()).count
+
+    given = writer.storage, scope, writer.jobs.now, writer, writer.settings.facts, remove
+    return Facts(*given, writer.redaction.value)
 
 
 def forget(

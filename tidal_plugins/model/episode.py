@@ -23,7 +23,7 @@ class Episode:
         id: its id in the store.
         scope: its owner.
         messages: the messages, verbatim.
-        summary: its question and its answer in short.
+        summary: its question and its answer in short, or what a model that reads along made of it.
         occurred_at: when it happened.
         recorded_at: when something was last added to it.
         thread: the conversation that it belongs to.

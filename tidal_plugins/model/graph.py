@@ -93,7 +93,8 @@ class Reading:
     """The extraction from one message of an episode: ``episode.messages[position]``, whose entry is ``entry``.
 
     With a ``call`` its spans are those of :attr:`ToolCall.text` of that call of the message. ``parsed`` says that names
-    were made by a parser, and need not stand in their spans as they are. ``reader`` says who read.
+    were made by a parser, and need not stand in their spans as they are. ``reader`` says who read. ``elsewhere`` are
+    names that other messages have, and that need not stand in their spans either.
     """
 
     position: int
@@ -102,6 +103,7 @@ class Reading:
     call: int | None = None
     parsed: bool = False
     reader: Reader = "rules"
+    elsewhere: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,12 @@ class ReaderUsage:
         calls: calls of the model, those that failed included.
         tokens_in: tokens of the prompts.
         tokens_out: tokens of the answers. Where a provider does not count, a token is four characters.
-        kept: statements that became evidence in the graph.
-        refused: statements without a verbatim quotation, or about things that the quoted message does not name.
-        passed: statements of what is asked, wished, imagined, rumoured or joked, which are not kept.
+        kept: relations that became evidence in the graph.
+        facts: values that became facts, confirm them, or contradict what was set, which opens a conflict.
+        summaries: summaries that became those of their episodes.
+        refused: relations and facts without a verbatim quotation, or of things that the episode does not name,
+            sentences of summaries with names, numbers or dates that it does not have, and what is none of these.
+        passed: what is asked, wished, imagined, rumoured or joked, and facts of the past, which are not kept.
         failures: calls that failed or whose answer could not be read.
         calls_today: calls since midnight for all scopes of the store, which the budget counts.
         tokens_today: tokens since midnight, the same.
@@ -46,6 +49,8 @@ class ReaderUsage:
     tokens_in: int = 0
     tokens_out: int = 0
     kept: int = 0
+    facts: int = 0
+    summaries: int = 0
     refused: int = 0
     passed: int = 0
     failures: int = 0

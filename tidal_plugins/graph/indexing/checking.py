@@ -71,6 +71,7 @@ def supported(episode: Episode, reading: Reading, settings: GraphTuning) -> Supp
         settings,
         reading.parsed,
         tuple(message.text for message in episode.messages[: reading.position]),
+        reading.elsewhere,
     )
     given_mentions = [_mention(mention, said) for mention in found.mentions[: settings.max_mentions]]
     given_assertions = [_assertion(assertion, said) for assertion in found.assertions[: settings.max_assertions]]
@@ -99,6 +100,7 @@ class _Said:
     parsed: bool
     earlier: tuple[str, ...]
     """What the episode has said before, where somebody may be named who is «she» here."""
+    elsewhere: frozenset[str] = frozenset()
 
 
 def _addressed(episode: Episode, position: int, speaker: str) -> str | None:
@@ -126,9 +128,10 @@ def _mention(mention: object, said: _Said) -> Mention | None:
 
 
 def _is_named(mention: Mention, said: _Said) -> bool:
-    """Return whether a name stands in its span, or in an earlier message if its span is a pronoun."""
+    """Return whether a name stands in its span, or elsewhere if it may: in an earlier message if its span is a
+    pronoun."""
     words = said.text[mention.start : mention.end]
-    if stands_in(mention.name, words):
+    if mention.name in said.elsewhere or stands_in(mention.name, words):
         return True
     return words.casefold() in PRONOUNS and any(stands_in(mention.name, text) for text in said.earlier)
 

@@ -99,7 +99,7 @@ class Budget:
         return now.astimezone(self.zone).date().isoformat()
 
 
-_COUNTED = frozenset("turns calls tokens_in tokens_out kept refused passed failures".split())
+_COUNTED = frozenset("turns calls tokens_in tokens_out kept facts summaries refused passed failures".split())
 """The counts of a scope that are kept."""
 
 

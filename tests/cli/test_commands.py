@@ -270,7 +270,7 @@ def test_the_database_is_named_by_option_or_environment(
 def test_help_loads_nothing_heavy() -> None:
     program = (
         "import sys; sys.argv = ['tidal', '--help']\n"
-        "from tidal_cli import main\n"
+        "from tidal_plugins.apps.cli import main\n"
         "try: main()\n"
         "except SystemExit: print('loaded', *sys.modules)"
     )
@@ -281,7 +281,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 @pytest.mark.slow
 def test_a_missing_extra_is_named() -> None:
-    program = "import sys; sys.modules['typer'] = None\nfrom tidal_cli import main\nmain()"
+    program = "import sys; sys.modules['typer'] = None\nfrom tidal_plugins.apps.cli import main\nmain()"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert "pip install 'tidal-plugins[cli]'" in ran.stderr

@@ -14,8 +14,8 @@ import pytest
 from tests.cli import histories
 from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
-from tidal_histories import reader_of
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
+from tidal_plugins.apps.histories import reader_of
 
 AGENTS: list[tuple[Callable[[Path], Path], str, str, tuple[str, str, str]]] = [
     (histories.claude_code, "cc-1.jsonl", "cc-1", ("UserPromptSubmit", "PreCompact", "Stop")),
@@ -275,11 +275,12 @@ def test_each_project_has_its_own_memory_and_no_repository_takes_it_in(agent: Ag
 
 @pytest.mark.slow
 def test_the_command_line_starts_hooks_without_its_own_packages(agent: Agent) -> None:
-    process = agent.start(module="tidal_cli")
+    process = agent.start()
     out, err = process.communicate(b"{}")
     assert (process.returncode, out, err) == (0, b"", b"")
     assert "no session_id" not in agent.log
     heavy = "('typer', 'rich', 'pydantic', 'pydantic_settings', 'numpy')"
-    code = f"import sys, tidal_cli, tidal_hooks.running; print([name for name in {heavy} if name in sys.modules])"
+    imports = "import sys, tidal_plugins.__main__, tidal_plugins.apps.hooks.running"
+    code = f"{imports}; print([name for name in {heavy} if name in sys.modules])"
     path = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}"}
     assert subprocess.check_output([sys.executable, "-c", code], env=path) == b"[]\n"

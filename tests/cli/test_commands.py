@@ -191,7 +191,7 @@ def test_a_source_without_memories_is_not_asked_about(tidal: Tidal) -> None:
         ("recall kiln --kind poem", "none of conversation"),
         ("recall ''", "a query must not be empty"),
         ("whisper ' '", "a turn must not be empty"),
-        ("serve --http --port 70000", "--port"),
+        ("mcp --http --port 70000", "--port"),
         ("stats --scope user//42", "names separated by slashes"),
         ("stats --scope ''", "names separated by slashes"),
         ("export tidal.db", "is the memory itself"),
@@ -276,7 +276,7 @@ def test_help_loads_nothing_heavy() -> None:
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     loaded = {name.split(".")[0] for name in out.partition("loaded")[2].split()}
-    assert not loaded & {"tidal_plugins", "numpy", "apsw", "pydantic", "langgraph", "bs4", "pypdf", "onnxruntime"}
+    assert not loaded & {"numpy", "apsw", "pydantic", "langgraph", "bs4", "pypdf", "onnxruntime"}
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.apps.cli.reading import VERSION, reader_of
 from tidal_plugins.apps.cli.reading.parts import Unreadable
+from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
     from tidal_plugins import Note, TidalMemory
@@ -25,7 +26,7 @@ SKILL = "SKILL.md"
 
 Bar = Callable[..., None]
 
-_FIELD = re.compile(r"^(name|title):\s*[\"']?(.*?)[\"']?\s*$", re.M)
+_FIELD = lazy_re(r"^(name|title):\s*[\"']?(.*?)[\"']?\s*$", re.M)
 
 
 @dataclass

@@ -10,8 +10,9 @@ from typing import Any
 from tidal_plugins import Message, ToolCall
 from tidal_plugins.apps.histories.conversation import Conversation, text_of, time_of, turns
 from tidal_plugins.apps.histories.lines import lines
+from tidal_plugins.patterns import lazy_re
 
-_ADDED = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.S)
+_ADDED = lazy_re(r"<system-reminder>.*?</system-reminder>\s*", re.S)
 _NOT_SAID = (
     "<command-", "<local-command-", "<bash-", "<task-notification", "Caveat: The messages below",
     "[Request interrupted by user",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any, Literal
 from tidal_plugins import Message
 from tidal_plugins.apps.histories.conversation import Conversation, Unknown
 from tidal_plugins.apps.histories.lines import items
+from tidal_plugins.patterns import lazy_re
 
 PACE = timedelta(seconds=30)
 """Time between two turns of a session: the format dates sessions only."""
 
 _DATES = ("%I:%M %p on %d %B, %Y", "%d %B, %Y", "%d %B %Y")
-_SESSION = re.compile(r"session_(\d+)")
+_SESSION = lazy_re(r"session_(\d+)")
 
 
 def read(path: Path) -> Iterator[Conversation]:

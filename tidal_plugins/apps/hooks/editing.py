@@ -6,13 +6,13 @@ import copy
 import difflib
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from tidal_plugins.apps.hooks.agents import LIMIT, Agent
+from tidal_plugins.patterns import lazy_re
 
-_OURS = re.compile(r"tidal(?:_plugins)?(?:\.exe)?['\"]? hook\b")
+_OURS = lazy_re(r"tidal(?:_plugins)?(?:\.exe)?['\"]? hook\b")
 """What the command of one of our hooks has in it."""
 
 

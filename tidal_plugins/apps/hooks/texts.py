@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.model.fence import inert
+from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
     from tidal_plugins import Episode, TidalMemory
@@ -28,8 +28,8 @@ MAX_CHARS = 160
 MAX_TURNS = 300
 """Turns of a session that the state of its work is made of, the newest, as for a capsule."""
 
-_DATED = re.compile(r"- \d{4}-\d\d-\d\d: ")
-_CITED = re.compile(r"\[ep:\w+\]")
+_DATED = lazy_re(r"- \d{4}-\d\d-\d\d: ")
+_CITED = lazy_re(r"\[ep:\w+\]")
 
 
 def at_start(memory: TidalMemory, session: str, until: float) -> str:

@@ -28,7 +28,7 @@ MAX_DEPTH = 64
 """Lists and objects of a request that may lie in one another: those of the protocol and of arguments are some 6 deep.
 The SDK takes 150, and fails at 1,000 as if the server did."""
 
-STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.S)
+STRINGS = rb'"(?:[^"\\]|\\.)*+"?'
 NOT_BRACKETS = bytes({*range(256)} - {*b"[]{}"})
 
 MAX_CONNECTIONS = 64
@@ -106,7 +106,7 @@ async def _body(receive: Receive) -> list[Message] | None:
 
 def _depth(body: bytes) -> int:
     """Return how many lists and objects of a JSON text lie in one another at most."""
-    brackets = STRINGS.sub(b"", body).translate(None, NOT_BRACKETS)
+    brackets = re.sub(STRINGS, b"", body, flags=re.S).translate(None, NOT_BRACKETS)
     return max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0)
 
 

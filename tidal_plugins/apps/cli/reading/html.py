@@ -11,13 +11,14 @@ from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
 from tidal_plugins.apps.cli.reading.parts import Part, Unreadable, packed
+from tidal_plugins.patterns import lazy_re
 
 LEFT_OUT = ("script", "style", "noscript", "template", "nav", "svg", "iframe", "form", "button", "head")
 BLOCKS = frozenset(
     "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer h1 h2 h3 h4 h5 h6 "
     "header hr html li main ol p pre section summary table tbody thead tr ul".split()
 )
-_SPACE = re.compile(r"\s+")
+_SPACE = lazy_re(r"\s+")
 
 
 def read(path: Path) -> Iterator[Part]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from tidal_plugins.patterns import lazy_re
 
 MAX_CHARS = 20_000
 """Characters of one part: some ten pages. A document that is shorter is one part, and a change of one section in a
 longer one leaves the other parts as they are. The library cuts parts into passages itself."""
 
-_HEADING = re.compile(r"#{1,6} |={3,}\s*$|-{3,}\s*$")
+_HEADING = lazy_re(r"#{1,6} |={3,}\s*$|-{3,}\s*$")
 
 
 class Unreadable(Exception):

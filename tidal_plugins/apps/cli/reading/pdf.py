@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +10,9 @@ from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
 from tidal_plugins.apps.cli.reading.parts import Part, Unreadable, packed
+from tidal_plugins.patterns import lazy_re
 
-_HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+_HYPHEN = lazy_re(r"(?<=[a-z])-\n(?=[a-z])")
 
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity of a file
 

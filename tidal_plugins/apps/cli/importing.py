@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.apps.histories import Conversation, Unknown, reader_of
+from tidal_plugins.apps.histories import Conversation, Skipped, Unknown, reader_of
 from tidal_plugins.apps.histories.detecting import files_at, format_of
+from tidal_plugins.apps.histories.storing import repeated, settle
 
 if TYPE_CHECKING:
-    from tidal_plugins import Exchange, TidalMemory
+    from tidal_plugins import Exchange, Message, TidalMemory
 
 BATCH = 64
 """Turns that are recorded at a time."""
@@ -53,6 +54,9 @@ def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, b
         try:
             name = name or format_of(file, "; --format names one")
             for conversation in reader_of(name)(file):
+                if isinstance(conversation, Skipped):
+                    account.skipped.append((f"{file}: {conversation.item}", conversation.reason))
+                    continue
                 account.conversations += 1
                 bar(done, len(files), f"{file.name}: {account.new + account.known:,} turns")
                 _record(memory, conversation, account)
@@ -77,9 +81,23 @@ def _files(path: Path, format: str | None, account: ImportAccount) -> Iterator[P
 
 
 def _record(memory: TidalMemory, conversation: Conversation, account: ImportAccount) -> None:
-    """Record the turns of a conversation that are new, or that have grown since they were recorded."""
+    """Record the turns of a conversation that are new, or that have grown since they were recorded.
+
+    Turns on branches that were left are recorded, too, and leave recall.
+    """
+    there = repeated(memory, conversation)
+    account.known += there
+    conversation = replace(conversation, turns=conversation.turns[there:])
+    _record_turns(memory, conversation, conversation.left, account)
+    _record_turns(memory, conversation, conversation.turns, account)
+    settle(memory, conversation)
+
+
+def _record_turns(
+    memory: TidalMemory, conversation: Conversation, turns: Sequence[Sequence[Message]], account: ImportAccount
+) -> None:
     waiting: list[tuple[Exchange, bool]] = []
-    for exchange in _exchanges(conversation):
+    for exchange in _exchanges(conversation, turns):
         id_ = memory.episodes.id_of(str(exchange.key), thread=conversation.thread)
         there = memory.episodes.get(id_)
         if there is not None and len(there.messages) >= len(exchange.messages):
@@ -114,12 +132,12 @@ def _flush(memory: TidalMemory, waiting: list[tuple[Exchange, bool]], account: I
     waiting.clear()
 
 
-def _exchanges(conversation: Conversation) -> Iterator[Exchange]:
+def _exchanges(conversation: Conversation, turns: Sequence[Sequence[Message]]) -> Iterator[Exchange]:
     """Yield the turns in which anything was said. A turn without a time has that of the one before it."""
     from tidal_plugins import Exchange
 
     at = conversation.at
-    for turn in conversation.turns:
+    for turn in turns:
         at = next((message.at for message in turn if message.at), at)
         if any(message.text.strip() for message in turn):
             yield Exchange(tuple(turn), conversation.thread, occurred_at=at, metadata=conversation.metadata)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from tidal_plugins.apps.histories.conversation import Conversation, Unknown
+from tidal_plugins.apps.histories.conversation import Conversation, Skipped, Unknown
 
-Reader = Callable[[Path], Iterator[Conversation]]
+Reader = Callable[[Path], Iterator[Conversation | Skipped]]
 
 FORMATS = {
     "claude-code": "transcripts of Claude Code",
@@ -32,4 +32,4 @@ def reader_of(name: str) -> Reader:
     return read
 
 
-__all__ = ["FORMATS", "HOMES", "Conversation", "Reader", "Unknown", "reader_of"]
+__all__ = ["FORMATS", "HOMES", "Conversation", "Reader", "Skipped", "Unknown", "reader_of"]

@@ -3,38 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.conversation import Conversation, Unknown, time_of, turns
+from tidal_plugins.apps.histories.branches import read_tree
+from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, Skipped, time_of
 from tidal_plugins.apps.histories.lines import items
 
 _SAID = ("text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display")
 """The types of content that are read. Others are thoughts, and instructions that a user wrote once for all."""
 
 
-def read(path: Path) -> Iterator[Conversation]:
-    """Yield the conversations, each as it was last shown: branches that were left by an edit are left out."""
-    for item in items(path):
-        if not isinstance(item, Mapping) or not isinstance(item.get("mapping"), Mapping):
-            raise Unknown("its conversations have no mapping of messages")
-        messages = [message for node in _shown(item) if (message := _message(node))]
-        if messages:
-            thread = str(item.get("conversation_id") or item.get("id") or messages[0].id)
-            about = {"program": "chatgpt", "title": str(item.get("title") or "")}
-            yield Conversation(thread, turns(_paired(messages)), time_of(item.get("create_time")), about)
+def read(path: Path) -> Iterator[Conversation | Skipped]:
+    """Yield the conversations, each with the branch that was last shown, and those that an edit has left."""
+    for number, item in enumerate(items(path), 1):
+        try:
+            yield from _conversation(item)
+        except MALFORMED as error:
+            yield Skipped(f"conversation {number}", str(error))
 
 
-def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the nodes from the first to the current one."""
-    mapping, found, seen = item["mapping"], [], set()
-    name = item.get("current_node") or next((key for key, node in mapping.items() if not node.get("children")), None)
-    while name in mapping and name not in seen:
-        seen.add(name)
-        found.append(mapping[name])
-        name = mapping[name].get("parent")
-    return found[::-1]
+def _conversation(item: Any) -> Iterator[Conversation]:
+    mapping = item.get("mapping") if isinstance(item, Mapping) else None
+    if not isinstance(mapping, Mapping):
+        raise ValueError("it has no mapping of messages")
+    nodes = {str(id_): node for id_, node in mapping.items() if isinstance(node, Mapping)}
+    called: dict[str, str] = {}
+    tree = {}
+    for id_ in _parents_first(nodes):
+        message, parent = _message(nodes[id_]), str(nodes[id_].get("parent"))
+        call = called.get(parent, "")
+        if message and message.role == "tool":
+            message = replace(message, tool_call_id=call)
+        called[id_] = str(message.id) if message and message.tool_calls else call
+        tree[id_] = (parent, [message] if message else [])
+    current, left = read_tree(tree, item.get("current_node"))
+    if current or left:
+        thread = str(item.get("conversation_id") or item.get("id") or (current or left)[0][0].id)
+        about = {"program": "chatgpt", "title": str(item.get("title") or "")}
+        yield Conversation(thread, current, time_of(item.get("create_time")), about, left)
+
+
+def _parents_first(nodes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the ids of nodes, each behind its parent."""
+    done: set[str] = set()
+    for id_ in nodes:
+        line = []
+        while id_ in nodes and id_ not in done:
+            done.add(id_)
+            line.append(id_)
+            id_ = str(nodes[id_].get("parent"))
+        yield from reversed(line)
 
 
 def _message(node: Mapping[str, Any]) -> Message | None:
@@ -55,15 +76,13 @@ def _message(node: Mapping[str, Any]) -> Message | None:
 def _text(content: Mapping[str, Any]) -> str:
     parts = content.get("parts")
     if isinstance(parts, list):
-        return "\n".join(part if isinstance(part, str) else "[image]" for part in parts if part)
+        return "\n".join(filter(None, map(_part, parts)))
     return next((text for name in ("text", "result") if isinstance(text := content.get(name), str)), "")
 
 
-def _paired(messages: list[Message]) -> Iterator[Message]:
-    """Yield the messages with each result of a tool naming the last call."""
-    from dataclasses import replace
-
-    called: str | None = None
-    for message in messages:
-        called = message.id if message.tool_calls else called
-        yield replace(message, tool_call_id=called) if message.role == "tool" else message
+def _part(part: Any) -> str:
+    """Return the text of a part, such as what somebody dictated, or the name of what has none."""
+    if isinstance(part, str) or not isinstance(part, Mapping):
+        return part if isinstance(part, str) else ""
+    text, kind = part.get("text"), str(part.get("content_type") or "image")
+    return text if isinstance(text, str) else f"[{kind.removesuffix('_pointer').removesuffix('_asset')}]"

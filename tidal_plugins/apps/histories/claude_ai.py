@@ -7,29 +7,56 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.conversation import Conversation, Unknown, arguments_of, text_of, time_of, turns
+from tidal_plugins.apps.histories.branches import read_tree
+from tidal_plugins.apps.histories.conversation import (
+    MALFORMED,
+    Conversation,
+    Skipped,
+    arguments_of,
+    blocks_of,
+    listed,
+    text_of,
+    time_of,
+)
 from tidal_plugins.apps.histories.lines import items
 
 
-def read(path: Path) -> Iterator[Conversation]:
-    """Yield the conversations. The text of an attachment stands below the message that it came with."""
-    for item in items(path):
-        if not isinstance(item, Mapping) or not isinstance(item.get("chat_messages"), list):
-            raise Unknown("its conversations have no chat_messages")
-        messages = [message for said in item["chat_messages"] for message in _messages(said)]
-        if messages:
-            about = {"program": "claude.ai", "title": str(item.get("name") or "")}
-            yield Conversation(str(item.get("uuid")), turns(messages), time_of(item.get("created_at")), about)
+def read(path: Path) -> Iterator[Conversation | Skipped]:
+    """Yield the conversations, each with the branch that was last shown, and those that were left.
+
+    The text of an attachment stands below the message that it came with.
+    """
+    for number, item in enumerate(items(path), 1):
+        try:
+            yield from _conversation(item, number)
+        except MALFORMED as error:
+            yield Skipped(f"conversation {number}", str(error))
+
+
+def _conversation(item: Any, number: int) -> Iterator[Conversation | Skipped]:
+    if not isinstance(item, Mapping) or not isinstance(item.get("chat_messages"), list):
+        raise ValueError("it has no chat_messages")
+    nodes, before = {}, None
+    for place, said in enumerate(item["chat_messages"], 1):
+        try:
+            id_, messages = str(said["uuid"]), list(_messages(said))
+        except MALFORMED as error:
+            yield Skipped(f"conversation {number}, message {place}", str(error))
+            continue
+        nodes[id_] = said.get("parent_message_uuid", before), messages  # older exports name no parents
+        before = id_
+    current, left = read_tree(nodes, item.get("current_leaf_message_uuid"))
+    if current or left:
+        about = {"program": "claude.ai", "title": str(item.get("name") or "")}
+        yield Conversation(str(item.get("uuid")), current, time_of(item.get("created_at")), about, left)
 
 
 def _messages(said: Mapping[str, Any]) -> Iterator[Message]:
     id_, at = str(said.get("uuid")), time_of(said.get("created_at"))
-    content = said.get("content")
-    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    blocks = blocks_of(said.get("content"))
     if said.get("sender") == "human":
-        text = "\n\n".join(
-            [text_of(blocks) or str(said.get("text") or ""), *map(_attached, said.get("attachments") or ())]
-        )
+        files = map(_attached, listed(said.get("attachments"), "attachments"))
+        text = "\n\n".join([text_of(blocks) or str(said.get("text") or ""), *files])
         if text.strip():
             yield Message("user", text.strip(), id_, at=at)
         return

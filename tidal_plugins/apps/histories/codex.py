@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.conversation import Conversation, arguments_of, text_of, time_of, turns
+from tidal_plugins.apps.histories.branches import TurnTree
+from tidal_plugins.apps.histories.conversation import (
+    MALFORMED,
+    Conversation,
+    Skipped,
+    arguments_of,
+    text_of,
+    time_of,
+)
 from tidal_plugins.apps.histories.lines import lines
 
 _NOT_SAID = ("<environment_context", "<user_instructions", "<permissions", "<turn_aborted", "# AGENTS.md instructions")
 """Beginnings of texts in the user's name that the program wrote."""
 
 
-def read(path: Path) -> Iterator[Conversation]:
+def read(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the session of a rollout, of which the first line tells the id. Reasoning is left out."""
-    session, about = path.stem, {"program": "codex"}
-    messages: list[Message] = []
+    session, about, parent, tree = path.stem, {"program": "codex"}, None, TurnTree()
     for number, line in enumerate(lines(path)):
-        session, found = said(line, session, number)
-        messages += found
+        try:
+            session, found = said(line, session, number)
+        except MALFORMED as error:
+            yield Skipped(f"line {number + 1}", str(error))
+            continue
         item = line.get("payload", line)
-        if number == 0 and isinstance(item, Mapping) and isinstance(item.get("cwd"), str):
-            about |= {"cwd": item["cwd"]}
-    if messages:
-        yield Conversation(session, turns(messages), messages[0].at, about)
+        if number == 0 and isinstance(item, Mapping):
+            about |= {"cwd": item["cwd"]} if isinstance(item.get("cwd"), str) else {}
+        if parent is None and line.get("type") == "session_meta" and isinstance(item, Mapping):
+            parent = parent_of(item, session)
+        if went_back(line, ()):
+            assert isinstance(item, Mapping)
+            count = item.get("num_turns")
+            tree.roll_back(count if isinstance(count, int) else 1)
+        tree.add(found)
+    current, left = tree.branches()
+    if current or left:
+        at = next((message.at for turn in current for message in turn if message.at), None)
+        yield Conversation(session, current, at, about, left, parent)
+
+
+def parent_of(meta: Mapping[str, Any], session: str) -> str | None:
+    """Return the session that one was forked from: its first line names it, or the parent's own stands below."""
+    forked, own = meta.get("forked_from_id"), meta.get("id")
+    if isinstance(forked, str) and forked:
+        return forked
+    return own if isinstance(own, str) and own != session else None
+
+
+def went_back(line: Mapping[str, Any], seen: Collection[str]) -> bool:
+    """Return whether the last questions were taken back."""
+    item = line.get("payload")
+    return line.get("type") == "event_msg" and isinstance(item, Mapping) and item.get("type") == "thread_rolled_back"
 
 
 def said(line: Mapping[str, Any], session: str, number: int) -> tuple[str, list[Message]]:
@@ -36,8 +69,8 @@ def said(line: Mapping[str, Any], session: str, number: int) -> tuple[str, list[
     kind, item = line.get("type"), line.get("payload", line)  # before 2025-09 an item stood alone in its line
     if not isinstance(item, Mapping):
         return session, []
-    if kind == "session_meta" or (number == 0 and kind is None):
-        return str(item.get("id") or session), []
+    if kind == "session_meta" or (number == 0 and kind is None):  # a fork has its own, then its parent's
+        return (str(item.get("id") or session) if number == 0 else session), []
     if kind in ("response_item", "message", "function_call", "function_call_output", "local_shell_call"):
         message = _message(item, f"{session}:{number}", line.get("timestamp"))
         return session, [message] if message else []

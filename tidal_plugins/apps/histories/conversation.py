@@ -18,14 +18,32 @@ class Unknown(Exception):
     """A file is in no format that is known, or not in the one that was named."""
 
 
+MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading an item raises that only looks like one of its format."""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An item of a file that could not be read, and the reason. What follows it is read."""
+
+    item: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Conversation:
-    """The turns of one conversation, each of messages that all have ids. ``at`` is when it began, if that is known."""
+    """The turns of one conversation, each of messages that all have ids. ``at`` is when it began, if that is known.
+
+    ``left`` are turns on branches that another one took the place of. ``parent`` is the conversation that this one was
+    forked from, if it is known: its turns are repeated at the beginning.
+    """
 
     thread: str
     turns: Sequence[Sequence[Message]]
     at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    left: Sequence[Sequence[Message]] = ()
+    parent: str | None = None
 
 
 def turns(messages: Iterable[Message]) -> list[list[Message]]:
@@ -97,3 +115,15 @@ def _block(block: Mapping[str, Any]) -> str:
     if isinstance(text := block.get("text"), str) and kind in ("text", "input_text", "output_text"):
         return text
     return f"[{kind}]" if kind in ("image", "input_image", "image_url", "document", "file") else ""
+
+
+def blocks_of(content: Any) -> list[Mapping[str, Any]]:
+    """Return the blocks of a message's content; none of a text."""
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def listed(value: Any, name: str) -> list[Any]:
+    """Return a list that may be missing. Raises ``ValueError`` for anything else."""
+    if value is None or isinstance(value, list):
+        return value or []
+    raise ValueError(f"{name} is no list")

@@ -13,24 +13,34 @@ from tidal_plugins.apps.histories.lines import items, lines
 LOOK = 20
 """Lines of a transcript by which its format is told: the first ones may be of any kind."""
 
+SQLITE = b"SQLite format 3\0"
+
 SUFFIXES = frozenset([".jsonl", ".json", ".zip", ".db", ".sqlite", ".sqlite3"])
 
 
 def files_at(path: Path, format: str | None) -> Iterator[Path]:
-    """Yield the files of a history, in order: a file, or those of a folder that may be one."""
+    """Yield the files of a history, in order: a file, or those of a folder that may be one. Memories are none."""
     if not path.is_dir():
         if not path.exists():
             raise Unknown("there is no such file or folder")
         yield path
         return
     only = {".jsonl"} if format in HOMES else SUFFIXES
-    yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in only and file.is_file())
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in only and file.is_file())
+    yield from (file for file in files if not _is_memory(file))
+
+
+def _is_memory(path: Path) -> bool:
+    """Return whether a file is a memory of this library, by the header of SQLite files."""
+    with path.open("rb") as file:
+        header = file.read(72)
+    return header.startswith(SQLITE) and header[68:72] == b"tdal"
 
 
 def format_of(path: Path, remedy: str = "") -> str:
     """Return the name of a file's format. Raises ``Unknown``, which says of a format that is not known what to do."""
     with path.open("rb") as file:
-        if file.read(16).startswith(b"SQLite format 3\0"):
+        if file.read(16).startswith(SQLITE):
             return "langgraph"
     if path.suffix.lower() == ".jsonl":
         found = (_of_line(line) for line in islice(lines(path), LOOK))

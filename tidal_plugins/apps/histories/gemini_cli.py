@@ -8,21 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.conversation import Conversation, text_of, time_of, turns
+from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, Skipped, text_of, time_of, turns
 from tidal_plugins.apps.histories.lines import items, lines
 
 _UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
 """States of a tool that has not ended."""
 
 
-def read(path: Path) -> Iterator[Conversation]:
+def read(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the session of a chat. Thoughts and the program's own notices are left out."""
     session, records = path.stem, {}
     for record in _records(path):
         session = str(record.get("sessionId") or session)
         if isinstance(id_ := record.get("id"), str) and record.get("type") in ("user", "gemini"):
             records[id_] = record  # a record that is written again replaces itself: an answer grew
-    messages = [message for record in records.values() for message in _messages(record)]
+    messages: list[Message] = []
+    for id_, record in records.items():
+        try:
+            messages += _messages(record)
+        except MALFORMED as error:
+            yield Skipped(f"record {id_}", str(error))
     if messages:
         yield Conversation(session, turns(messages), messages[0].at, {"program": "gemini-cli"})
 

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.conversation import Conversation, Unknown, arguments_of, text_of, time_of, turns
+from tidal_plugins.apps.histories.conversation import (
+    MALFORMED,
+    Conversation,
+    Skipped,
+    Unknown,
+    arguments_of,
+    listed,
+    text_of,
+    time_of,
+    turns,
+)
 from tidal_plugins.apps.histories.lines import items, lines
 
 THREADS = ("thread", "thread_id", "conversation_id", "session_id", "conversation", "session")
@@ -17,7 +27,7 @@ ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assis
 """The roles that are read. System prompts are no part of a conversation."""
 
 
-def read(path: Path) -> Iterator[Conversation]:
+def read(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the conversations: by the thread that messages name, else the file is one.
 
     A message without an id is known by its place, so a file may grow at its end and be imported again. Raises
@@ -32,7 +42,12 @@ def read(path: Path) -> Iterator[Conversation]:
         thread = _first(value, THREADS) or (f"{path.stem}:{number}" if isinstance(inner, list) else path.stem)
         for place, said in enumerate(inner if isinstance(inner, list) else [value]):
             key = f"{number}/{place}" if isinstance(inner, list) else str(number)
-            if isinstance(said, Mapping) and (message := _message(said, f"{path.stem}:{key}")):
+            try:
+                message = _message(said, f"{path.stem}:{key}") if isinstance(said, Mapping) else None
+            except MALFORMED as error:
+                yield Skipped(f"message {key}", str(error))
+                continue
+            if message:
                 threads.setdefault(str(thread), []).append(message)
     if not threads:
         raise Unknown("no message with a role and a content is in it")
@@ -43,7 +58,7 @@ def read(path: Path) -> Iterator[Conversation]:
 def _message(said: Mapping[str, Any], place: str) -> Message | None:
     role = ROLES.get(str(said.get("role") or said.get("type") or "").lower())
     text = text_of(said.get("content", said.get("text")))
-    calls = tuple(_call(call) for call in said.get("tool_calls") or () if isinstance(call, Mapping))
+    calls = tuple(_call(call) for call in listed(said.get("tool_calls"), "tool_calls") if isinstance(call, Mapping))
     if role is None or not (text.strip() or calls or role == "tool"):
         return None
     name, at = _first(said, ("speaker", "name")), time_of(_first(said, TIMES))

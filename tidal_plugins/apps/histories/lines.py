@@ -6,40 +6,40 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from tidal_plugins.apps.histories.conversation import Unknown
+from tidal_plugins.patterns import lazy_re
 
 CHUNK = 1 << 20
 """Characters that are read at once of a long list."""
 
-CONVERSATIONS = "conversations.json"
-"""The file with the conversations in the archive of an export."""
+CONVERSATIONS = lazy_re(r"conversations(?:-\d+)?\.json")
+"""The files with the conversations in the archive of an export. A long one has several."""
 
 
-@contextmanager
 def opened(path: Path) -> Iterator[IO[str]]:
-    """Open a file, or the conversations in an archive. Raises ``Unknown`` for an archive that has none."""
+    """Yield a file, or those with the conversations in an archive. Raises ``Unknown`` for an archive without any."""
     if path.suffix.lower() != ".zip":
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             yield file
         return
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if Path(name).name == CONVERSATIONS]
+            names = sorted(name for name in archive.namelist() if CONVERSATIONS.fullmatch(Path(name).name))
             if not names:
-                raise Unknown(f"the archive has no {CONVERSATIONS}")
-            with archive.open(names[0]) as inner:
-                yield io.TextIOWrapper(inner, encoding="utf-8-sig", errors="replace")
+                raise Unknown("the archive has no conversations.json")
+            for name in names:
+                with archive.open(name) as inner:
+                    yield io.TextIOWrapper(inner, encoding="utf-8-sig", errors="replace")
     except zipfile.BadZipFile as error:
         raise Unknown("it is no archive that can be read") from error
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file with one a line. A line that is none is passed over: the last may be half-written."""
-    with opened(path) as file:
+    for file in opened(path):
         for line in file:
             try:
                 value = json.loads(line)
@@ -51,30 +51,34 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def items(path: Path) -> Iterator[Any]:
     """Yield the values of a long list; a file with one value has that one. Raises ``Unknown`` for what is no JSON."""
+    for file in opened(path):
+        yield from _items(file)
+
+
+def _items(file: IO[str]) -> Iterator[Any]:
     decoder = json.JSONDecoder()
-    with opened(path) as file:
-        held = file.read(CHUNK).lstrip()
-        if not held.startswith("["):
-            yield _whole(held + file.read())
+    held = file.read(CHUNK).lstrip()
+    if not held.startswith("["):
+        yield _whole(held + file.read())
+        return
+    held, step = held[1:], CHUNK
+    while True:
+        held = held.lstrip(" \t\r\n,")
+        if held.startswith("]"):
             return
-        held, step = held[1:], CHUNK
-        while True:
-            held = held.lstrip(" \t\r\n,")
-            if held.startswith("]"):
-                return
-            try:
-                value, end = decoder.raw_decode(held)
-            except ValueError as error:
-                more = file.read(step)
-                if not more:
-                    raise Unknown("it is no JSON, or its end is missing") from error
-                held, step = held + more, step * 2
-                continue
-            if end == len(held) and (more := file.read(CHUNK)):  # a number may go on
-                held += more
-                continue
-            yield value
-            held, step = held[end:], CHUNK
+        try:
+            value, end = decoder.raw_decode(held)
+        except ValueError as error:
+            more = file.read(step)
+            if not more:
+                raise Unknown("it is no JSON, or its end is missing") from error
+            held, step = held + more, step * 2
+            continue
+        if end == len(held) and (more := file.read(CHUNK)):  # a number may go on
+            held += more
+            continue
+        yield value
+        held, step = held[end:], CHUNK
 
 
 def _whole(text: str) -> Any:

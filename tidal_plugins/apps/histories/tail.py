@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from tidal_plugins import Message
 from tidal_plugins.apps.histories import reader_of
-from tidal_plugins.apps.histories.conversation import opens, size_of
+from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, opens, size_of
+
+logger = logging.getLogger(__name__)
 
 LONGEST = 32 << 20
 """Bytes of the longest line that is read. An image is some megabytes; what is longer is passed over."""
@@ -38,11 +41,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The messages of one turn, the session that they belong to, and where they begin."""
+    """The messages of one turn, the session that they belong to, and where they begin.
+
+    ``went_back`` says that it goes on from an earlier turn than the one before it: turns were left.
+    """
 
     session: str
     messages: tuple[Message, ...]
     start: Mark
+    went_back: bool = False
 
 
 def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
@@ -54,29 +61,39 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
     if format not in APPENDED:
         yield from _rewritten(path, format, mark)
         return
-    said: Said = import_module(f"tidal_plugins.apps.histories.{format.replace('-', '_')}").said
+    reader = import_module(f"tidal_plugins.apps.histories.{format.replace('-', '_')}")
+    said: Said = reader.said
     with path.open("rb") as file:
         begin = mark if _fits(file, mark) else Mark(session=path.stem)
         session, turn, size = begin.session, None, 0
+        seen, back = set[str](), False
         for offset, number, line in _lines(file, begin):
             before = session
-            session, messages = said(line, session, number)
+            try:
+                session, messages = said(line, session, number)
+            except MALFORMED as error:
+                logger.warning("line %d of %s cannot be read: %s", number + 1, path.name, error)
+                continue
+            back = back or (bool(seen) and reader.went_back(line, seen))
+            seen.add(str(line.get("uuid") or number))
             for message in _from(begin, offset, messages):
-                if turn is not None and turn.session == session and not opens(message, turn.messages[-1], size):
-                    turn = Turn(session, (*turn.messages, message), turn.start)
+                goes_on = turn is not None and turn.session == session and not (back and message.role == "user")
+                if turn is not None and goes_on and not opens(message, turn.messages[-1], size):
+                    turn = replace(turn, messages=(*turn.messages, message))
                     size += size_of(message)
                     continue
                 if turn is not None:
                     yield turn
-                turn = Turn(session, (message,), Mark(offset, number, before, str(message.id)))
-                size = size_of(message)
+                turn = Turn(session, (message,), Mark(offset, number, before, str(message.id)), back)
+                size, back = size_of(message), False
         if turn is not None:
             yield turn
 
 
 def _rewritten(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
     """Yield the turns of a file that is written anew, from the marked one on; all, if another stands in its place."""
-    found = [(each.thread, tuple(turn)) for each in reader_of(format)(path) for turn in each.turns]
+    read = [each for each in reader_of(format)(path) if isinstance(each, Conversation)]
+    found = [(each.thread, tuple(turn)) for each in read for turn in each.turns]
     fits = 0 <= mark.number < len(found) and found[mark.number][1][0].id == mark.id
     begin = mark.number if fits else 0
     for number, (thread, messages) in enumerate(found[begin:], begin):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ FOLDER = ".tidal"
 NAMES = ("db", "scope", "embedder", "timeout", "log")
 
 _ROOTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
-_MARKS = (FOLDER, ".git", ".hg", ".jj")
+_MARKS = (".hg", ".jj", FOLDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +72,41 @@ def pairs(arguments: Sequence[str]) -> dict[str, str]:
 
 def root_of(cwd: str | None) -> Path:
     """Return the root of the project in which an agent works: the nearest folder above with a repository or a memory,
-    else the folder itself. The home folder is no project."""
-    for name in _ROOTS:
-        if os.environ.get(name):
-            return Path(os.environ[name])
-    here = Path(cwd or ".").absolute()
+    else the folder itself. All worktrees of a repository are one project. The home folder is none."""
+    given = next((os.environ[name] for name in _ROOTS if os.environ.get(name)), None)
+    here = Path(given or cwd or ".").absolute()
     home = _home()
     for folder in (here, *here.parents):
         if folder == home:
             break
+        if (git := folder / ".git").exists():
+            return _repository(git)
         if any((folder / mark).exists() for mark in _MARKS):
             return folder
+        if given:
+            break
     return here
+
+
+def _repository(git: Path) -> Path:
+    """Return the folder that all worktrees of a repository share: that of its main checkout, or of a bare repository.
+
+    ``git`` is the folder of a repository, or the file by which a worktree or a submodule names it.
+    """
+    try:
+        if not git.is_file():
+            return git.parent
+        shared = (git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()).resolve()
+        common = shared / "commondir"
+        if not common.exists():
+            return git.parent  # a submodule: a repository of its own, checked out here
+        shared = (shared / common.read_text("utf-8").strip()).resolve()
+        if shared.name == ".git":
+            return shared.parent
+        checkout = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", (shared / "config").read_text("utf-8"), re.M)
+        return (shared / checkout[1].strip('"')).resolve() if checkout else shared  # a submodule's worktree
+    except (OSError, ValueError):
+        return git.parent
 
 
 def log_path() -> Path:

@@ -8,8 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 from tidal_plugins import Exchange, InvalidInput, TidalMemory
+from tidal_plugins.apps.histories import Conversation, reader_of
 from tidal_plugins.apps.histories.conversation import size_of
 from tidal_plugins.apps.histories.detecting import format_of
+from tidal_plugins.apps.histories.storing import repeated, settle
 from tidal_plugins.apps.histories.tail import Mark, Turn, turns_from
 from tidal_plugins.apps.hooks.notes import Notes
 
@@ -34,8 +36,11 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
     format = format_of(path)
     about = {"program": format, **({"cwd": cwd} if cwd else {})}
     at: datetime | None = None
+    known = _repeated(memory, path, format) if notes.mark == Mark() else set()
     turns = (turn for turn in turns_from(path, format, notes.mark) if not notes.recorded(turn))
-    for batch in _batches(turns):
+    went_back = False
+    for batch in _batches(turn for turn in turns if turn.messages[0].id not in known):
+        went_back = went_back or any(turn.went_back for turn in batch)
         exchanges: list[Exchange] = []
         for turn in batch:
             at = next((message.at for message in turn.messages if message.at), at)
@@ -44,6 +49,19 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
         notes.see(memory.episodes.id_of(str(each.key), thread=each.thread) for each in exchanges)
         notes.move(batch[-1])
         notes.save()
+    if went_back:
+        for conversation in _conversations(path, format):
+            settle(memory, conversation)
+
+
+def _repeated(memory: TidalMemory, path: Path, format: str) -> set[str | None]:
+    """Return the ids of the messages that begin turns of another session, which this one was forked from."""
+    forks = [(each.turns, repeated(memory, each)) for each in _conversations(path, format)]
+    return {turn[0].id for turns, count in forks for turn in turns[:count]}
+
+
+def _conversations(path: Path, format: str) -> list[Conversation]:
+    return [each for each in reader_of(format)(path) if isinstance(each, Conversation)]
 
 
 def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:

@@ -263,7 +263,7 @@ def test_what_is_private_is_stored_nowhere(open_memory: Any, tmp_path: Path, sto
         "PRIVATE", "private"
     )
     memory.facts["mooring"] = said
-    assert [message.text for message in memory.episodes[turn.id].messages if message.text] == [shown] * 3
+    assert [message.text for message in memory.episodes[turn.id].messages if message.text] == [shown] * 2
     assert memory.record(said, said, tools=[ToolCall("post", {"body": said}, said)], id="t").id == turn.id
     memory.close(timeout=60)
     assert is_clean(tmp_path, "Ottokar")

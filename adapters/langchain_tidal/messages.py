@@ -147,12 +147,12 @@ def to_message(message: BaseMessage) -> Message | None:
         return Message("user", text, message.id, message.name or None)
     if isinstance(message, AIMessage):
         calls = tuple(
-            ToolCall(call["name"] or "unnamed", json_arguments(call["args"]), call["id"]) for call in message.tool_calls
+            ToolCall(call["name"] or "unnamed", json_arguments(call["args"]), call["id"] or None) for call in message.tool_calls
         )
         return Message("assistant", text, message.id, message.name or None, calls)
     if isinstance(message, ToolMessage):
         failed = message.status == "error"
-        return Message("tool", text, message.id, tool_call_id=message.tool_call_id, error=failed)
+        return Message("tool", text, message.id, tool_call_id=message.tool_call_id or None, error=failed)
     return None
 
 

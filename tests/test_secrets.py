@@ -258,13 +258,12 @@ def test_what_is_private_is_stored_nowhere(open_memory: Any, tmp_path: Path, sto
     said = "The mooring is number 4. <private>Ask for Ottokar\nat the bar.</private> It costs 40 euros."
     shown = "The mooring is number 4. [private] It costs 40 euros."
     memory = open_memory(settings=Settings(secrets={"stored": stored}))
-    turn = memory.record(said, said, tools=[ToolCall("post", {"body": said}, result=said)], metadata={"about": said}, id="t")
-    assert memory.remember(said.upper().replace("PRIVATE", "Private")).text == shown.upper().replace(
-        "PRIVATE", "private"
-    )
+    call = ToolCall("post", {"body": said}, result=said)
+    turn = memory.record(said, said, tools=[call], metadata={"about": said}, id="t")
+    assert memory.remember(f"Note: {said.replace('private', 'Private')}").text == f"Note: {shown}"
     memory.facts["mooring"] = said
     assert [message.text for message in memory.episodes[turn.id].messages if message.text] == [shown] * 3
-    assert memory.record(said, said, tools=[ToolCall("post", {"body": said}, result=said)], id="t").id == turn.id
+    assert memory.record(said, said, tools=[call], id="t").id == turn.id
     memory.close(timeout=60)
     assert is_clean(tmp_path, "Ottokar")
     assert is_clean(tmp_path, "at the bar")

@@ -64,7 +64,7 @@ def visits(path: Path, page: str) -> dict[str, Any]:
     """Return the milliseconds of the first visit of a page and of later ones, and its bytes."""
     from starlette.testclient import TestClient
 
-    from tidal_inspect.app import application
+    from tidal_plugins.apps.inspect.app import application
 
     with TidalMemory(path, read_only=True, embedder=HashingEmbedder()) as memory:
         client = TestClient(application(memory, token=TOKEN), base_url=ADDRESS)

@@ -236,7 +236,10 @@ def test_the_reference_has_every_public_name() -> None:
     }
     errors = {name for name, kind in vars(tidal_plugins.errors).items() if isinstance(kind, type)}
     public = {f"tidal_plugins.{name}" for name in tidal_plugins.__all__ if name not in errors}
-    for adapter in map(importlib.import_module, (*FRAMEWORKS, "tidal_graphs", "tidal_inspect", "tidal_mcp")):
+    for adapter in map(
+        importlib.import_module,
+        (*FRAMEWORKS, "tidal_plugins.apps.graphs", "tidal_plugins.apps.inspect", "tidal_plugins.apps.mcp"),
+    ):
         public |= {f"{adapter.__name__}.{name}" for name in adapter.__all__}
     assert public <= shown
 

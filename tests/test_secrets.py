@@ -253,6 +253,22 @@ def test_no_byte_of_a_secret_is_in_any_file(
     assert secret not in caplog.text
 
 
+@pytest.mark.parametrize("stored", ["mask", "keep", "refuse"])
+def test_what_is_private_is_stored_nowhere(open_memory: Any, tmp_path: Path, stored: str) -> None:
+    said = "The mooring is number 4. <private>Ask for Ottokar\nat the bar.</private> It costs 40 euros."
+    shown = "The mooring is number 4. [private] It costs 40 euros."
+    memory = open_memory(settings=Settings(secrets={"stored": stored}))
+    call = ToolCall("post", {"body": said}, result=said)
+    turn = memory.record(said, said, tools=[call], metadata={"about": said}, id="t")
+    assert memory.remember(f"Note: {said.replace('private', 'Private')}").text == f"Note: {shown}"
+    memory.facts["mooring"] = said
+    assert [message.text for message in memory.episodes[turn.id].messages if message.text] == [shown] * 3
+    assert memory.record(said, said, tools=[call], id="t").id == turn.id
+    memory.close(timeout=60)
+    assert is_clean(tmp_path, "Ottokar")
+    assert is_clean(tmp_path, "at the bar")
+
+
 def test_a_masked_turn_reads_well_and_is_found(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
     turn = memory.record(WIFI, thread="a")

@@ -40,6 +40,9 @@ class Embedder(Protocol):
     ``embed`` returns one row for each text: an array of shape ``(len(texts), dimensions)``, or anything that
     ``numpy.asarray`` takes for one. Rows need not be normalised. It may be called from several threads.
 
+    An embedder may also have ``embed_queries``, the same method for what is asked: models such as E5 and BGE tell a
+    question from the texts that it is compared with.
+
     An embedder may also have a string ``id``, which names the model and its revision. A store remembers it, and refuses
     another one. Without an ``id`` it knows an embedder by its class, its dimensions and the vector of a probe text.
 

@@ -33,21 +33,21 @@ with TidalMemory("agent.db") as memory:
     assert "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
 """
 IMPORTS = {
-    "-": "import tidal_hooks.recording, tidal_hooks.texts",
+    "-": "import tidal_plugins.apps.hooks.recording, tidal_plugins.apps.hooks.texts",
     "langgraph": "from langgraph_tidal import CompactionNode, RecallNode, RecordNode, TidalStore",
     "langchain": "from langchain_tidal import TidalMemoryMiddleware, TidalRetriever, memory_tools, with_memory",
     "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",
     "classic": "from langchain_tidal import TidalConversationMemory",
-    "cli": "from tidal_cli.main import app",
-    "inspect": "import tidal_inspect.app; tidal_inspect.app.HERE.joinpath('static/style.css').read_text()",
-    "mcp": "import tidal_mcp.server, tidal_mcp.http",
+    "cli": "from tidal_plugins.apps.cli.main import app",
+    "inspect": "from tidal_plugins.apps.inspect.app import HERE; HERE.joinpath('static/style.css').read_text()",
+    "mcp": "import tidal_plugins.apps.mcp.server, tidal_plugins.apps.mcp.http",
     "code": "from tidal_plugins.graph.traffic.grammars import is_installed, language_of\n"
     "ends = 'py js ts tsx go rs java c cpp cs rb php sql sh'\n"
     "assert all(is_installed(language_of(f'file.{end}')) for end in ends.split())",
     "language": "import spacy",
-    "neo4j": "from tidal_graphs import Neo4jSink",
-    "ladybug": "from tidal_graphs import LadybugSink",
-    "graphiti": "from tidal_graphs import GraphitiSink",
+    "neo4j": "from tidal_plugins.apps.graphs import Neo4jSink",
+    "ladybug": "from tidal_plugins.apps.graphs import LadybugSink",
+    "graphiti": "from tidal_plugins.apps.graphs import GraphitiSink",
     "postgres": "import psycopg",
     "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",

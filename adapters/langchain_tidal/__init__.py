@@ -6,6 +6,7 @@ import typing
 if typing.TYPE_CHECKING:
     from langchain_tidal.capsule import TidalCapsule
     from langchain_tidal.compaction import TidalCompaction
+    from langchain_tidal.embedding import LangChainEmbedder
     from langchain_tidal.history import history_tools
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
@@ -26,6 +27,7 @@ __all__ = [
     "ChatModelSummariser",
     "graph_tools",
     "history_tools",
+    "LangChainEmbedder",
     "memory_tools",
     "ReadEpisode",
     "Relate",
@@ -52,6 +54,7 @@ _LOADED_WHEN_USED = {
     "ChatModelExtractor": "models",
     "ChatModelReader": "reading",
     "ChatModelSummariser": "models",
+    "LangChainEmbedder": "embedding",
     "ReadEpisode": "tools",
     "Relate": "stating",
     "RememberFact": "stating",

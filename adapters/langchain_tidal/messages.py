@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import ToolCall as LangChainCall
 from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
@@ -146,13 +147,11 @@ def to_message(message: BaseMessage) -> Message | None:
     if isinstance(message, HumanMessage):
         return Message("user", text, message.id, message.name or None)
     if isinstance(message, AIMessage):
-        calls = tuple(
-            ToolCall(call["name"] or "unnamed", json_arguments(call["args"]), call["id"]) for call in message.tool_calls
-        )
+        calls = tuple(map(_call, message.tool_calls))
         return Message("assistant", text, message.id, message.name or None, calls)
     if isinstance(message, ToolMessage):
         failed = message.status == "error"
-        return Message("tool", text, message.id, tool_call_id=message.tool_call_id, error=failed)
+        return Message("tool", text, message.id, tool_call_id=message.tool_call_id or None, error=failed)
     return None
 
 
@@ -180,6 +179,10 @@ def with_whisper(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMess
 
 def _json(value: Any) -> str:
     return json.dumps(value.model_dump() if isinstance(value, BaseModel) else value, default=str, ensure_ascii=False)
+
+
+def _call(call: LangChainCall) -> ToolCall:
+    return ToolCall(call["name"] or "unnamed", json_arguments(call["args"]), call["id"] or None)
 
 
 def _prefixed(whisper: str, content: str | list[Any]) -> str | list[Any]:

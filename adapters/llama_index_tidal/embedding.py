@@ -21,8 +21,8 @@ UNNAMED = "unknown"
 class LlamaIndexEmbedder:
     """Any LlamaIndex ``BaseEmbedding`` as the embedder of a memory.
 
-    Everything is embedded as a text, queries too, since the core compares them with one another. ``dimensions`` are
-    asked of the model once, when they are first needed.
+    What is stored is embedded as a text and what is asked as a query. ``dimensions`` are asked of the model once, when
+    they are first needed.
     """
 
     def __init__(self, embedding: BaseEmbedding) -> None:
@@ -45,11 +45,17 @@ class LlamaIndexEmbedder:
             return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, in batches of the embedding's ``embed_batch_size``."""
+        """Return one row per text to be stored, in batches of the embedding's ``embed_batch_size``."""
         import numpy as np
 
         rows = self._embedding.get_text_embedding_batch(list(texts))
         return np.asarray(rows, dtype=np.float32).reshape(len(texts), -1) if rows else np.empty((0, 0), np.float32)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per question."""
+        import numpy as np
+
+        return np.asarray([self._embedding.get_query_embedding(text) for text in texts], dtype=np.float32)
 
     def _ask(self) -> int:
         try:

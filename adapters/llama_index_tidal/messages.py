@@ -63,7 +63,7 @@ def to_message(message: ChatMessage) -> Message | None:
         text = _REASONED.sub("", text, count=1)
         return Message("assistant", text, tool_calls=calls_of(message))
     if message.role in TOOL:
-        return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id"))
+        return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id") or None)
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tidal_cli.main import app
+from tidal_plugins.apps.cli.main import app
 
 
 @dataclass(frozen=True)

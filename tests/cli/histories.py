@@ -176,3 +176,109 @@ def checkpoints(path: Path) -> Path:
             asked = {"messages": [HumanMessage(text, id=f"h{number}")]}
             app.invoke(asked, {"configurable": {"thread_id": "mill"}})
     return path
+
+
+# what people do to their histories
+
+
+def transcript(path: Path, *events: dict[str, Any]) -> Path:
+    """Write a transcript of Claude Code: events in order, each a second later and behind the one before it."""
+    before, written = None, []
+    for second, event in enumerate(events):
+        own = {"uuid": f"e{second}", "parentUuid": before, "sessionId": path.stem}
+        written.append(own | {"timestamp": f"{DAY}:{second:02}.000Z"} | event)
+        before = written[-1]["uuid"]
+    return lines(path, written)
+
+
+def asked(content: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}, **more}
+
+
+def answered(content: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"role": "assistant", "content": content}, **more}
+
+
+def queued(prompt: Any) -> dict[str, Any]:
+    return {"type": "attachment", "attachment": {"type": "queued_command", "prompt": prompt}}
+
+
+def rewound(path: Path) -> Path:
+    return transcript(
+        path,
+        asked("Which paint for the hull?"),
+        answered("Copper paint."),
+        asked("Paint it vermilion."),
+        answered("It is vermilion now."),
+        asked("Paint it turquoise.", parentUuid="e1"),
+        answered("It is turquoise now."),
+    )
+
+
+def edited_first(path: Path) -> Path:
+    return transcript(
+        path,
+        asked("Paint it vermilion."),
+        answered("Vermilion it is."),
+        asked("Paint it turquoise.", parentUuid=None),
+        answered("Done."),
+    )
+
+
+def interrupted(path: Path) -> Path:
+    return transcript(
+        path, asked("Which hull?"), answered("The long one."), asked("Paint it vermilion."),
+        asked("Paint it turquoise.", parentUuid="e1"), answered("It is turquoise now."),
+    )  # fmt: skip
+
+
+def regenerated(path: Path) -> Path:
+    """Write an export of claude.ai with two answers to one question; the newer one is shown."""
+    talk: list[dict[str, Any]] = [
+        {"uuid": "h1", "sender": "human", "text": "Which colour for the hull?", "parent_message_uuid": "0-root"},
+        {"uuid": "a1", "sender": "assistant", "text": "Paint it vermilion.", "parent_message_uuid": "h1"},
+        {"uuid": "a2", "sender": "assistant", "text": "Paint it turquoise.", "parent_message_uuid": "h1"},
+    ]
+    for second, each in enumerate(talk):
+        each["created_at"] = f"{DAY}:{second:02}Z"
+    path.write_text(json.dumps([{"uuid": path.stem, "chat_messages": talk}]), "utf-8")
+    return path
+
+
+def rolled_back(path: Path) -> Path:
+    """Write a rollout of Codex in which a question was taken back."""
+
+    def item(text: str, role: str) -> dict[str, Any]:
+        kind = "input_text" if role == "user" else "output_text"
+        said = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        return {"timestamp": f"{DAY}:01Z", "type": "response_item", "payload": said}
+
+    back = {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 1}}
+    return lines(
+        path,
+        [
+            {"type": "session_meta", "payload": {"id": path.stem}},
+            item("Which hull?", "user"), item("The long one.", "assistant"),
+            item("Paint it vermilion.", "user"), item("It is vermilion now.", "assistant"),
+            back, item("Paint it turquoise.", "user"), item("It is turquoise now.", "assistant"),
+        ],
+    )  # fmt: skip
+
+
+def edited_chat(path: Path, *, current: str | None = None, children: bool = True) -> Path:
+    """Write an export of ChatGPT with an edited question, and no word of which branch was shown last."""
+
+    def node(id_: str, parent: str | None, role: str, text: str, at: float, *below: str) -> dict[str, Any]:
+        message = {"id": f"m-{id_}", "author": {"role": role}, "create_time": 1772442000.0 + at}
+        content = {"content_type": "text", "parts": [text]}
+        more = {"children": list(below)} if children else {}
+        return {"id": id_, "parent": parent, "message": {**message, "content": content}, **more}
+
+    nodes = [
+        node("a", None, "user", "Which hull?", 0, "b"), node("b", "a", "assistant", "The long one.", 1, "c", "e"),
+        node("c", "b", "user", "Paint it vermilion.", 2, "d"), node("d", "c", "assistant", "It is vermilion now.", 3),
+        node("e", "b", "user", "Paint it turquoise.", 4, "f"), node("f", "e", "assistant", "It is turquoise now.", 5),
+    ]  # fmt: skip
+    talk = {"id": path.stem, "mapping": {each["id"]: each for each in nodes}, "current_node": current}
+    path.write_text(json.dumps([talk]), "utf-8")
+    return path

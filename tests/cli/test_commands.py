@@ -191,7 +191,7 @@ def test_a_source_without_memories_is_not_asked_about(tidal: Tidal) -> None:
         ("recall kiln --kind poem", "none of conversation"),
         ("recall ''", "a query must not be empty"),
         ("whisper ' '", "a turn must not be empty"),
-        ("serve --http --port 70000", "--port"),
+        ("mcp --http --port 70000", "--port"),
         ("stats --scope user//42", "names separated by slashes"),
         ("stats --scope ''", "names separated by slashes"),
         ("export tidal.db", "is the memory itself"),
@@ -270,18 +270,18 @@ def test_the_database_is_named_by_option_or_environment(
 def test_help_loads_nothing_heavy() -> None:
     program = (
         "import sys; sys.argv = ['tidal', '--help']\n"
-        "from tidal_cli import main\n"
+        "from tidal_plugins.apps.cli import main\n"
         "try: main()\n"
         "except SystemExit: print('loaded', *sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     loaded = {name.split(".")[0] for name in out.partition("loaded")[2].split()}
-    assert not loaded & {"tidal_plugins", "numpy", "apsw", "pydantic", "langgraph", "bs4", "pypdf", "onnxruntime"}
+    assert not loaded & {"numpy", "apsw", "pydantic", "langgraph", "bs4", "pypdf", "onnxruntime"}
 
 
 @pytest.mark.slow
 def test_a_missing_extra_is_named() -> None:
-    program = "import sys; sys.modules['typer'] = None\nfrom tidal_cli import main\nmain()"
+    program = "import sys; sys.modules['typer'] = None\nfrom tidal_plugins.apps.cli import main\nmain()"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert "pip install 'tidal-plugins[cli]'" in ran.stderr

@@ -153,7 +153,7 @@ def test_ingesting_goes_on_after_a_kill(tidal: Tidal, tmp_path: Path) -> None:
     many.mkdir()
     for n in range(60):
         (many / f"{n:02}.md").write_text(f"# Note {n}\n\n" + f"Crate {n} holds {n} lamps from the harbour.\n\n" * 300)
-    command = [sys.executable, "-m", "tidal_cli", "ingest", "many", "--json"]
+    command = [sys.executable, "-m", "tidal_plugins", "ingest", "many", "--json"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE) as running:
         assert eventually(lambda: len(_sources()) > 3)

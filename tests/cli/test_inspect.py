@@ -26,7 +26,7 @@ def db(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_the_printed_address_opens_the_pages_of_the_scope(db: Path) -> None:
-    command = [sys.executable, "-m", "tidal_cli", "inspect", str(db), "--scope", "user/42", "--port", "0"]
+    command = [sys.executable, "-m", "tidal_plugins", "inspect", str(db), "--scope", "user/42", "--port", "0"]
     environment = {**os.environ, "TIDAL_EMBEDDER": "hashing"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
         try:
@@ -70,7 +70,7 @@ def test_no_password_of_a_url_is_shown(tidal: Tidal, monkeypatch: pytest.MonkeyP
 def test_a_memory_on_a_server_is_opened_by_its_url(postgres_url: str) -> None:
     with TidalMemory(postgres_url, scope=("user", "42"), embedder=HashingEmbedder()) as memory:
         memory.record("The kiln in the shed reaches 1,240 degrees.", "Enough for stoneware.", thread="kiln")
-    command = [sys.executable, "-m", "tidal_cli", "inspect", postgres_url, "--scope", "user/42", "--port", "0"]
+    command = [sys.executable, "-m", "tidal_plugins", "inspect", postgres_url, "--scope", "user/42", "--port", "0"]
     environment = {**os.environ, "TIDAL_EMBEDDER": "hashing"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
         try:

@@ -15,10 +15,10 @@ from typer.core import TyperGroup
 
 from tests.cli import histories
 from tests.cli.conftest import Tidal
-from tidal_cli.main import app
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
+from tidal_plugins.apps.cli.main import app
 
-TALKS = {"chat", "serve", "inspect", "hook", "presence"}
+TALKS = {"chat", "mcp", "inspect", "hook", "presence"}
 """The commands that print no result: they talk to a person, to a browser, to a client or to an agent, in its form.
 What the commands of ``presence`` print is tested with them."""
 

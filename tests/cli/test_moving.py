@@ -64,7 +64,7 @@ def test_a_kill_while_loading_leaves_all_or_nothing(tidal: Tidal, tmp_path: Path
             return sum(file.stat().st_size for file in tmp_path.glob("new.db*"))
         return 0
 
-    command = [sys.executable, "-m", "tidal_cli", "load", str(exported), "--db", str(path)]
+    command = [sys.executable, "-m", "tidal_plugins", "load", str(exported), "--db", str(path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as loading:
         assert eventually(lambda: size() >= written or loading.poll() is not None)
         loading.kill()

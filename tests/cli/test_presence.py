@@ -126,7 +126,7 @@ def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) ->
 @pytest.mark.slow
 def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: Path) -> None:
     tidal(*ALLOW)
-    command = [sys.executable, "-m", "tidal_cli", "presence", "watch", "--json"]
+    command = [sys.executable, "-m", "tidal_plugins", "presence", "watch", "--json"]
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # one that is ignored would be inherited
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=told.parent)
     signal.signal(signal.SIGINT, handler)

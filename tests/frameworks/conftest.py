@@ -107,14 +107,14 @@ class StrictModel(ScriptedModel):
 
 def check_pairs(messages: Sequence[BaseMessage]) -> None:
     """Check that each call of a tool has its result right after it, and that no result stands alone."""
-    open_: set[str | None] = set()
+    open_: list[str | None] = []
     for message in messages:
         if isinstance(message, ToolMessage):
             assert message.tool_call_id in open_, f"a result of no call: {message!r:.200}"
             open_.remove(message.tool_call_id)
         else:
             assert not open_, f"no result of {open_}"
-            open_ = {call["id"] for call in message.tool_calls} if isinstance(message, AIMessage) else set()
+            open_ = [call["id"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
     assert not open_, f"no result of {open_}"
 
 

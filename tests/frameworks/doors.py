@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langgraph.checkpoint.memory import InMemorySaver
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 
 import langchain_tidal
@@ -49,6 +49,10 @@ class Door:
     def calls(self, *calls: tuple[str, dict[str, Any]], text: str = "") -> Any:
         """Return a reply that calls tools."""
         return chain.calling(*calls, text=text)
+
+    def without_ids(self, message: Any) -> Any:
+        """Return a reply as providers send it that give the calls of tools no ids."""
+        return message.model_copy(update={"tool_calls": [{**call, "id": ""} for call in message.tool_calls]})
 
     def shown(self, model: Any) -> list[list[tuple[str, str]]]:
         """Return the roles and texts that each call of a model was shown."""
@@ -139,6 +143,12 @@ class OfLlamaIndex(Door):
 
     def calls(self, *calls: tuple[str, dict[str, Any]], text: str = "") -> Any:
         return index.calling(*calls, text=text)
+
+    def without_ids(self, message: Any) -> Any:
+        for block in message.blocks:
+            if isinstance(block, ToolCallBlock):
+                block.tool_call_id = ""
+        return message
 
     def written(self, message: Any) -> bool:
         return isinstance(message, WrittenMessage)

@@ -75,6 +75,17 @@ async def test_a_tool_loop_recalls_once_and_is_one_episode(reminded, door, embed
 
 
 @LOOPS
+async def test_calls_without_ids_are_recorded_with_their_results_in_order(memory, door):
+    model = door.says(door.without_ids(door.calls(*TICKS)), "Swing it.")
+    assert await door.app(model, tools="metronome")("Tick.") == "Swing it."
+    episode = only(memory)
+    assert [(call.arguments["tempo"], call.result) for call in episode.tool_calls] == [
+        (60, "The metronome ticks at 60."),
+        (90, "The metronome ticks at 90."),
+    ]
+
+
+@LOOPS
 async def test_a_turn_whose_model_failed_after_its_tools_is_recorded_with_the_next(memory, door):
     ask = door.app(
         door.says(door.calls(*TICKS[:1], text="May I?"), ConnectionError("away"), "Fine."), tools="metronome"

@@ -17,7 +17,7 @@ from graphiti_core.nodes import EntityNode, EpisodicNode
 
 from tests.graph.knowing import World
 from tests.graph.sinking import auth
-from tidal_graphs import GraphitiSink
+from tidal_plugins.apps.graphs import GraphitiSink
 
 
 def shown(sink: GraphitiSink, group: str) -> dict[str, Any]:

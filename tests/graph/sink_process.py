@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from tests.graph.sinking import Counting
-from tidal_graphs import LadybugSink
 from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.apps.graphs import LadybugSink
 from tidal_plugins.tuning import Tuning
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tidal_plugins import SinkBatch, SinkIds
 def embedded(path: Path) -> Any:
     """Return a sink to a file. Where its engine is not installed the test is skipped."""
     pytest.importorskip("ladybug")
-    from tidal_graphs import LadybugSink
+    from tidal_plugins.apps.graphs import LadybugSink
 
     return LadybugSink(path)
 
@@ -26,7 +26,7 @@ def served() -> Any:
     if not uri:
         pytest.skip("NEO4J_URI names no server")
     pytest.importorskip("neo4j")
-    from tidal_graphs import Neo4jSink
+    from tidal_plugins.apps.graphs import Neo4jSink
 
     sink = Neo4jSink(uri, auth=auth(), database=os.environ.get("NEO4J_DATABASE"))
     if sink.ask("MATCH (n) RETURN count(n) AS count")[0]["count"]:

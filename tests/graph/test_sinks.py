@@ -306,7 +306,7 @@ class Kept:
 
 
 def test_what_is_no_sink_and_no_address_of_one_is_refused(world: World) -> None:
-    from tidal_graphs import open_sink
+    from tidal_plugins.apps.graphs import open_sink
 
     for sink in (None, "neo4j://localhost", Kept, object()):
         with pytest.raises(InvalidInput, match="sink"):
@@ -318,7 +318,7 @@ def test_what_is_no_sink_and_no_address_of_one_is_refused(world: World) -> None:
 
 def test_an_address_holds_no_password() -> None:
     pytest.importorskip("neo4j")
-    from tidal_graphs import open_sink
+    from tidal_plugins.apps.graphs import open_sink
 
     with pytest.raises(InvalidInput, match="leave user and password out"):
         open_sink("neo4j://ada:secret@localhost:7687")
@@ -328,7 +328,7 @@ def test_an_address_holds_no_password() -> None:
 
 def test_a_server_that_is_not_there_is_an_error_of_ours(world: World) -> None:
     pytest.importorskip("neo4j")
-    from tidal_graphs import Neo4jSink
+    from tidal_plugins.apps.graphs import Neo4jSink
 
     world.say("Ada lives_in Rome")
     with Neo4jSink("bolt://127.0.0.1:1") as sink, pytest.raises(GraphSinkError, match=r"127\.0\.0\.1"):

@@ -16,8 +16,8 @@ from unittest.mock import patch
 
 import pytest
 
-from tidal_hooks import main
 from tidal_plugins import Episode, HashingEmbedder, TidalMemory
+from tidal_plugins.apps.hooks import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,9 +50,9 @@ class Agent:
         }
         return kept | own
 
-    def start(self, *options: str, module: str = "tidal_hooks") -> subprocess.Popen[bytes]:
+    def start(self, *options: str) -> subprocess.Popen[bytes]:
         """Start a hook as an agent does."""
-        words = [sys.executable, "-m", module, *(["hook"] if module == "tidal_cli" else []), *options]
+        words = [sys.executable, "-m", "tidal_plugins", "hook", *options]
         pipe = subprocess.PIPE
         return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=self.environment, cwd=self.project)
 

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli import histories
+from tests.cli.histories import answered, asked, transcript
 from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
-from tidal_histories import reader_of
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
+from tidal_plugins.apps.histories import reader_of
+from tidal_plugins.apps.hooks.options import root_of
 
 AGENTS: list[tuple[Callable[[Path], Path], str, str, tuple[str, str, str]]] = [
     (histories.claude_code, "cc-1.jsonl", "cc-1", ("UserPromptSubmit", "PreCompact", "Stop")),
@@ -273,13 +275,91 @@ def test_each_project_has_its_own_memory_and_no_repository_takes_it_in(agent: Ag
     assert "wick" in other.hook("UserPromptSubmit", "new", *shared, prompt="Which part was missing in lamp.c?")
 
 
+def git(folder: Path, *words: str) -> None:
+    told = ("-c", "user.name=Eva", "-c", "user.email=eva@example.org", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", *told, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_all_worktrees_of_a_repository_have_one_memory(agent: Agent, tmp_path: Path) -> None:
+    path = str(histories.claude_code(tmp_path / "cc-1.jsonl"))
+    git(agent.project, "init")
+    git(agent.project, "commit", "--allow-empty", "-m", "The first lamp")
+    tree = tmp_path / "beside"
+    git(agent.project, "worktree", "add", str(tree))
+    (tree / "src").mkdir()
+    agent.hook("Stop", "cc-1", transcript_path=path, cwd=str(tree / "src"))
+    assert len(agent.episodes()) == 1
+    assert not (tree / ".tidal").exists()
+    assert "wick" in agent.hook("UserPromptSubmit", "new", prompt="Which part was missing in lamp.c?")
+    git(agent.project, "worktree", "remove", "--force", str(tree))
+    assert len(agent.episodes()) == 1
+
+
+def test_a_submodule_is_a_project_of_its_own_and_so_are_its_worktrees(agent: Agent, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init")
+    git(inner, "commit", "--allow-empty", "-m", "A wick")
+    git(agent.project, "init")
+    git(agent.project, "submodule", "add", str(inner), "wick")
+    checkout, tree = agent.project / "wick", tmp_path / "tree"
+    git(checkout, "worktree", "add", str(tree))
+    bare = tmp_path / "bare.git"
+    git(tmp_path, "clone", "--bare", str(inner), str(bare))
+    git(bare, "worktree", "add", str(tmp_path / "of-bare"))
+    roots = {checkout: checkout, tree: checkout, agent.project: agent.project, tmp_path / "of-bare": bare}
+    assert {folder: root_of(str(folder)).resolve() for folder in roots} == roots
+
+
+def turns(agent: Agent, archived: bool) -> str:
+    with TidalMemory(agent.db, read_only=True, embedder=HashingEmbedder()) as memory:
+        found = memory.recall("What colour is the hull painted?", include_archived=archived)
+        return "\n".join(hit.text for hit in found)
+
+
+@pytest.mark.parametrize(("write", "name"), [(histories.rewound, "cc"), (histories.rolled_back, "cx")])
+def test_a_question_that_was_taken_back_leaves_recall(
+    agent: Agent, tmp_path: Path, write: Callable[[Path], Path], name: str
+) -> None:
+    whole = write(tmp_path / f"{name}-1.jsonl").read_text("utf-8").splitlines(keepends=True)
+    path = tmp_path / f"{name}.jsonl"
+    for last in range(2, len(whole) + 1):
+        path.write_text("".join(whole[:last]).replace(f"{name}-1", name), "utf-8")
+        agent.hook("Stop", name, transcript_path=str(path))
+    assert "turquoise" in turns(agent, archived=False)
+    assert "vermilion" not in turns(agent, archived=False)
+    assert "vermilion" in turns(agent, archived=True)
+
+
+def test_a_fork_repeats_nothing(agent: Agent, tmp_path: Path) -> None:
+    said = asked("Which hull?"), answered("The long one.")
+    old = transcript(tmp_path / "old.jsonl", *said)
+    agent.hook("Stop", "old", transcript_path=str(old))
+    new = transcript(tmp_path / "new.jsonl", *said, asked("And the mast?"))
+    agent.hook("Stop", "new", transcript_path=str(new))
+    assert [(each.thread, each.query) for each in agent.episodes()] == [
+        ("old", "Which hull?"),
+        ("new", "And the mast?"),
+    ]
+
+
+def test_a_line_that_cannot_be_read_loses_no_other(agent: Agent, tmp_path: Path) -> None:
+    bad = answered([{"type": "tool_use", "id": "t", "name": "Bash", "input": "make lamp"}])
+    path = transcript(tmp_path / "s.jsonl", asked("Build it."), bad, answered("It stands."))
+    agent.hook("Stop", "s", transcript_path=str(path))
+    [turn] = agent.episodes()
+    assert [message.text for message in turn.messages] == ["Build it.", "", "It stands."]
+    assert turn.messages[1].tool_calls[0].arguments == {"input": "make lamp"}
+
+
 @pytest.mark.slow
 def test_the_command_line_starts_hooks_without_its_own_packages(agent: Agent) -> None:
-    process = agent.start(module="tidal_cli")
+    process = agent.start()
     out, err = process.communicate(b"{}")
     assert (process.returncode, out, err) == (0, b"", b"")
     assert "no session_id" not in agent.log
     heavy = "('typer', 'rich', 'pydantic', 'pydantic_settings', 'numpy')"
-    code = f"import sys, tidal_cli, tidal_hooks.running; print([name for name in {heavy} if name in sys.modules])"
+    imports = "import sys, tidal_plugins.__main__, tidal_plugins.apps.hooks.running"
+    code = f"{imports}; print([name for name in {heavy} if name in sys.modules])"
     path = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}"}
     assert subprocess.check_output([sys.executable, "-c", code], env=path) == b"[]\n"

@@ -17,8 +17,8 @@ import pytest
 
 from tests.cli import histories
 from tests.hooks.conftest import ROOT, Agent
-from tidal_hooks.texts import after_compaction, at_start, within
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
+from tidal_plugins.apps.hooks.texts import after_compaction, at_start, within
 
 PATH = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "XDG_STATE_HOME": ""}
 
@@ -74,9 +74,10 @@ def test_an_option_that_is_written_wrongly_is_logged(agent: Agent) -> None:
 
 @pytest.mark.slow
 def test_a_hook_without_a_home_or_an_output_ends_well(agent: Agent) -> None:
-    code = "import os, pwd, sys; pwd.getpwuid = {}.__getitem__; del os.environ['HOME']; import tidal_hooks; "
+    code = "from tidal_plugins.apps import hooks; import os, pwd, sys; "
+    code += "pwd.getpwuid = {}.__getitem__; del os.environ['HOME']; "
     for last in ("", "sys.stdout = None; "):
-        words = [sys.executable, "-c", f"{code}{last}tidal_hooks.end_with([])"]
+        words = [sys.executable, "-c", f"{code}{last}hooks.end_with([])"]
         ran = subprocess.run(words, input=b"{}", capture_output=True, cwd=agent.project, env=os.environ | PATH)
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.hooks.conftest import ROOT
-from tidal_hooks import main
+from tidal_plugins.apps.hooks import main
 
 OTHER = {"matcher": "Bash", "hooks": [{"type": "command", "command": "make lint"}]}
 FILES = {
@@ -95,7 +95,7 @@ def test_nothing_is_written_unless_somebody_says_yes(project: Path, typed: bytes
     if pid == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # one that is ignored would be inherited
         env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}"}
-        os.execve(sys.executable, [sys.executable, "-m", "tidal_hooks", "install", "claude-code"], env)
+        os.execve(sys.executable, [sys.executable, "-m", "tidal_plugins", "hook", "install", "claude-code"], env)
     shown = b""
     with suppress(OSError), open(terminal, "r+b", buffering=0) as screen:  # noqa: PTH123 (it is no path)
         while not shown.endswith(b"[y/N] "):

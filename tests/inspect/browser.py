@@ -15,8 +15,8 @@ import uvicorn
 
 from tests.inspect.conftest import TOKEN
 from tests.waiting import PATIENCE, eventually
-from tidal_inspect.app import application
 from tidal_plugins import TidalMemory
+from tidal_plugins.apps.inspect.app import application
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

@@ -15,8 +15,8 @@ pytest.importorskip("starlette", reason="the extra inspect is not installed")
 from starlette.testclient import TestClient
 
 from tests.conftest import OpenMemory
-from tidal_inspect.app import application
 from tidal_plugins import TidalMemory, ToolCall
+from tidal_plugins.apps.inspect.app import application
 from tidal_plugins.testing import NOON, FrozenClock
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from starlette.responses import Response
 
 from tests.inspect.conftest import HOST, TOKEN, Browse, Visit
 from tests.waiting import PATIENCE, eventually
-from tidal_inspect import serve
-from tidal_inspect.page import Page, View
 from tidal_plugins import TidalMemory
+from tidal_plugins.apps.inspect import serve
+from tidal_plugins.apps.inspect.page import Page, View
 
 
 def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(visit: Visit, filled: TidalMemory) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.inspect.conftest import Browse, Visit
-from tidal_inspect.views import VIEWS
 from tidal_plugins import Exchange, Message, TidalMemory, ToolCall
+from tidal_plugins.apps.inspect.views import VIEWS
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tests.inspect.conftest import Browse
-from tidal_inspect.views import VIEWS
 from tidal_plugins import TidalMemory
+from tidal_plugins.apps.inspect.views import VIEWS
 
 TURN = "/?turn=Where+does+my+cousin+Nora+repair+clocks%3F"
 """Characters of a line: long lines would be lines that are not counted."""

@@ -2,8 +2,8 @@
 
 import sys
 
-from tidal_mcp import serve
 from tidal_plugins import EmbedderUnavailable, OnnxEmbedder, TidalMemory
+from tidal_plugins.apps.mcp import serve
 
 
 class Unloadable(OnnxEmbedder):

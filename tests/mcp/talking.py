@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,10 @@ except ImportError:
     from mcp import ClientSession
     from mcp.shared.memory import create_client_server_memory_streams
 
-from tidal_mcp.__main__ import parser
-from tidal_mcp.sdk import build
-from tidal_mcp.server import MemoryServer
-from tidal_mcp.writes import Writes
 from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.apps.mcp.sdk import build
+from tidal_plugins.apps.mcp.server import MemoryServer
+from tidal_plugins.apps.mcp.writes import Writes
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "jetty-lantern-otter-9"
@@ -93,17 +92,17 @@ def _wire(result: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def over_stdio(db: Path, *options: str) -> AsyncIterator[Talk]:
     """Start a server as a client's configuration does, and connect to it."""
-    async with over_process("-m", "tidal_mcp", "--db", str(db), *options) as talk:
+    async with over_process("-m", "tidal_plugins", "mcp", "--db", str(db), *options) as talk:
         yield talk
 
 
 @asynccontextmanager
-async def in_process(db: Path, *options: str) -> AsyncIterator[Talk]:
-    """Serve a memory in this process, as ``python -m tidal_mcp`` does with these options, and connect to it."""
-    given = parser().parse_args(["--db", str(db), *options])
-    scope, embedder = tuple(given.scope.split("/")), HashingEmbedder()
-    with TidalMemory(given.db, scope=scope, read_only=not given.allow_writes, embedder=embedder) as memory:
-        writes = Writes(memory, given.policy) if given.allow_writes else None
+async def in_process(
+    db: Path, *, scope: Sequence[str] = ("default",), allow_writes: bool = False, policy: str | None = None
+) -> AsyncIterator[Talk]:
+    """Serve a memory in this process, as ``tidal mcp`` does with these options, and connect to it."""
+    with TidalMemory(db, scope=tuple(scope), read_only=not allow_writes, embedder=HashingEmbedder()) as memory:
+        writes = Writes(memory, policy) if allow_writes else None
         answers = MemoryServer(memory, writes)
         server = build("tidal-memory", answers.version, answers.instructions, answers.handlers)
         try:
@@ -157,7 +156,7 @@ async def _connected(transport: Any) -> AsyncIterator[Talk]:
 @contextmanager
 def http_server(db: Path, *options: str, **environ: str) -> Iterator[str]:
     """Run a server over HTTP on a free port, and yield its URL."""
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--http", "--port", "0", *options]
+    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(db), "--http", "--port", "0", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment(**environ)) as server:
         assert server.stderr
         try:

@@ -15,11 +15,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.mcp.talking import TOKEN, http_server, over_http
-from tidal_mcp.access import Access
-from tidal_mcp.http import application
-from tidal_mcp.sdk import build
-from tidal_mcp.server import MemoryServer
 from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.apps.mcp.access import Access
+from tidal_plugins.apps.mcp.http import application
+from tidal_plugins.apps.mcp.sdk import build
+from tidal_plugins.apps.mcp.server import MemoryServer
 
 SCOPE = ("--scope", "user/42")
 ASK = {

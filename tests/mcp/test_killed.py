@@ -17,7 +17,7 @@ from tidal_plugins import TidalMemory
 pytestmark = pytest.mark.slow
 
 NAMED = "import os, pathlib, sys; pathlib.Path(sys.argv.pop(1)).write_text(str(os.getpid()))"
-SERVE = f"{NAMED}; from tidal_mcp.__main__ import main; sys.exit(main())"
+SERVE = f"{NAMED}; from tidal_plugins.apps.cli import main; sys.argv.insert(1, 'mcp'); main()"
 """A program that writes the number of its process into a file and serves a memory."""
 
 
@@ -52,5 +52,5 @@ async def test_a_kill_in_the_middle_of_writes_leaves_whole_memories(
         [session] = memory.sessions.list()
         audit = memory.sessions.audit(session.id)
         assert len(notes) <= len(audit) <= len(notes) + 1, "no memory without the word of the policy"
-    async with over_process("-m", "tidal_mcp", *options) as talk:
+    async with over_process("-m", "tidal_plugins", "mcp", *options) as talk:
         assert (await talk.data("remember", text="The oars are counted."))["left"] == 199

@@ -34,7 +34,7 @@ async def test_an_agent_answers_from_the_server(default_db: Path) -> None:
     server = {
         "transport": "stdio",
         "command": sys.executable,
-        "args": ["-m", "tidal_mcp", "--db", str(default_db), "--scope", "user/42"],
+        "args": ["-m", "tidal_plugins", "mcp", "--db", str(default_db), "--scope", "user/42"],
         "env": environment(),
     }
     tools = await MultiServerMCPClient({"memory": server}).get_tools()

@@ -92,7 +92,7 @@ def like(owned: str) -> str:
 
 
 async def test_ids_and_names_of_another_scope_are_answered_as_those_of_nobody(db: Path, owned: dict[str, str]) -> None:
-    async with in_process(db, "--scope", "/".join(SCOPE), "--allow-writes") as talk:
+    async with in_process(db, scope=SCOPE, allow_writes=True) as talk:
         for what, given in owned.items():
             for ask in ASKED:
                 said, of_nobody = str(await ask(talk, given)), str(await ask(talk, like(given)))
@@ -115,8 +115,8 @@ async def test_a_cursor_of_another_scope_leads_nowhere(db: Path, owned: dict[str
         ("entity_lookup", {"name": "kiln.py", "limit": 1}),
     ]
     async with (
-        in_process(db, "--scope", "/".join(OTHER)) as theirs,
-        in_process(db, "--scope", "/".join(SCOPE)) as ours,
+        in_process(db, scope=OTHER) as theirs,
+        in_process(db, scope=SCOPE) as ours,
     ):
         cursors = [(await theirs.data(name, **arguments))["next_cursor"] for name, arguments in questions]
         assert sum(cursor is not None for cursor in cursors) >= 3

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.mcp.conftest import SCOPE
 from tests.mcp.talking import environment, in_process, over_stdio, text
 from tests.waiting import PATIENCE
-from tidal_mcp.__main__ import main
 from tidal_plugins import HashingEmbedder, Policy, TidalMemory
+from tidal_plugins.apps.cli.errors import Exit
+from tidal_plugins.apps.cli.main import app
 
 READING = {"memory_search", "thread_history", "entity_lookup", "fact_search", "memory_get"}
 
@@ -33,8 +35,8 @@ HELLO = {
 }
 
 
-def served(db: Path, *options: str):
-    return in_process(db, "--scope", "/".join(SCOPE), *options)
+def served(db: Path, **options: Any):
+    return in_process(db, scope=SCOPE, **options)
 
 
 async def test_a_client_is_told_the_tools_their_arguments_and_the_scope(db: Path) -> None:
@@ -155,7 +157,7 @@ async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
 
 
 async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
-    async with served(db, "--allow-writes") as talk:
+    async with served(db, allow_writes=True) as talk:
         tools = await talk.tools()
         assert tools.keys() == READING | {"remember", "remember_fact", "relate", "forget"}
         assert tools["forget"]["annotations"]["destructiveHint"]
@@ -181,7 +183,7 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
 async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
     with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
         memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
-    async with served(db, "--allow-writes", "--policy", "notes") as talk:
+    async with served(db, allow_writes=True, policy="notes") as talk:
         assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate"}
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
@@ -269,7 +271,7 @@ def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_th
     ask = {"name": "memory_search", "arguments": {"query": "Lisbon"}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": ask}
     said = "\n".join(["{not json", *map(json.dumps, (HELLO, ready, call))])
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(default_db), "--scope", "user/42"]
+    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(default_db), "--scope", "user/42"]
     done = subprocess.run(command, input=said + "\n", capture_output=True, text=True, env=environment(), check=False)
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
@@ -279,7 +281,7 @@ def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_th
 
 @pytest.mark.slow
 def test_a_client_that_hangs_up_both_ways_ends_the_server(default_db: Path) -> None:
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(default_db), "--scope", "user/42"]
+    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(default_db), "--scope", "user/42"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment()) as server:
         assert server.stdin
@@ -292,7 +294,7 @@ def test_a_client_that_hangs_up_both_ways_ends_the_server(default_db: Path) -> N
         assert server.wait(PATIENCE) == 0
 
 
-# the command line
+# the command
 
 
 @pytest.mark.parametrize(
@@ -314,22 +316,21 @@ def test_a_client_that_hangs_up_both_ways_ends_the_server(default_db: Path) -> N
     ],
 )
 def test_a_mistake_is_told_in_a_line(
-    db: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], told: str
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
 ) -> None:
     for name in ("TIDAL_DB", "TIDAL_SCOPE", "TIDAL_MCP_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(SystemExit) as ended:
-        main([option.replace("{db}", str(db)) for option in options])
-    assert ended.value.code == 2
-    shown = capsys.readouterr()
-    assert told in shown.err
-    assert "Traceback" not in shown.err
-    assert shown.out == ""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["mcp", *(option.replace("{db}", str(db)) for option in options)])
+    assert done.exit_code in {Exit.REFUSED, Exit.USAGE, Exit.NOTHING}
+    assert isinstance(done.exception, SystemExit)
+    assert told in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.slow
 def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(tmp_path / "agent.db")]
+    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(tmp_path / "agent.db")]
     subprocess.run(command, capture_output=True, env=environment(), check=False, stdin=subprocess.DEVNULL)
     assert list(tmp_path.iterdir()) == []
 
@@ -340,7 +341,7 @@ def test_without_the_sdk_the_way_to_it_is_told(default_db: Path, tmp_path: Path)
     (tmp_path / "mcp" / "__init__.py").write_text("raise ModuleNotFoundError('No module named mcp', name='mcp')")
     env = environment()
     env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
-    command = [sys.executable, "-m", "tidal_mcp", "--db", str(default_db)]
+    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(default_db)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, stdin=subprocess.DEVNULL)
-    assert (done.returncode, "tidal-plugins[mcp]" in done.stderr) == (2, True)
+    assert (done.returncode, "tidal-plugins[mcp]" in done.stderr) == (Exit.REFUSED, True)
     assert "Traceback" not in done.stderr

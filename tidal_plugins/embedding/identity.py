@@ -97,7 +97,7 @@ class StoreEmbedder:
         returns vectors that cannot be used, and ``EmbeddingError`` if it fails.
         """
         reader = self.reader() if checked or self._last.version < 0 else self._last.reader
-        return [QueryVector(row, reader) for row in embed(reader, texts)]
+        return [QueryVector(row, reader) for row in embed(reader, texts, queries=True)]
 
     def current(self, vector: QueryVector, text: str) -> QueryVector:
         """Return a query's vector, made anew if the open snapshot sees a store that was re-embedded since."""
@@ -224,29 +224,33 @@ def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
     return bool(own) or _cosine(known["probe"], _probe(embedder)) >= SAME
 
 
-def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return one unit row per text, shape ``(len(texts), dimensions)``. Raises ``EmbeddingError``."""
+def embed(embedder: Embedder, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+    """Return one unit row per text, shape ``(len(texts), dimensions)``. Raises ``EmbeddingError``.
+
+    With ``queries`` the embedder's ``embed_queries`` makes them, if it has that method.
+    """
     import numpy as np
 
     dimensions = _dimensions(embedder)
     if not texts:
         return np.empty((0, dimensions), np.float32)
+    ask = getattr(embedder, "embed_queries", embedder.embed) if queries else embedder.embed
     try:
-        rows = np.asarray(embedder.embed(texts), dtype=np.float64)
+        rows = np.asarray(ask(texts), dtype=np.float64)
     except TidalError:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise EmbeddingError(f"{_name(embedder)}.embed did not return rows of numbers: {reason}") from error
+        raise EmbeddingError(f"{_name(embedder)}.{ask.__name__} did not return rows of numbers: {reason}") from error
     if rows.shape != (len(texts), dimensions):
         raise BadEmbedding(
-            f"{_name(embedder)}.embed returned shape {rows.shape} for {len(texts)} texts; "
+            f"{_name(embedder)}.{ask.__name__} returned shape {rows.shape} for {len(texts)} texts; "
             f"expected {(len(texts), dimensions)}"
         )
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
-        raise BadEmbedding(f"{_name(embedder)}.embed returned a vector that is zero, NaN or infinite")
+        raise BadEmbedding(f"{_name(embedder)}.{ask.__name__} returned a vector that is zero, NaN or infinite")
     return np.asarray(rows / lengths, dtype=np.float32)
 
 

@@ -172,7 +172,7 @@ class Graph(KnowledgeGraph):
         from tidal_plugins.graph.sinks.mirroring import mirror
 
         if check_protocol(sink, GraphSink, "a sink has a name, with_texts, and methods apply and held") is None:
-            raise InvalidInput("give a sink, such as tidal_graphs.Neo4jSink")
+            raise InvalidInput("give a sink, such as tidal_plugins.apps.graphs.Neo4jSink")
         clean(sink.name, max_chars=MAX_LABEL, name="the name of a sink")
         check_flag(full, "full")
         storage, episodes = self._services.storage, self._services.episodes(self._scope)

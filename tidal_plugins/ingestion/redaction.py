@@ -8,6 +8,7 @@ has the file, since the key is in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -21,6 +22,9 @@ from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Redactor
 
 Action = Literal["mask", "keep", "refuse"]
+
+_PRIVATE = lazy_re(r"<private>.*?</private>", re.S | re.I)
+"""What its writer wants to be stored nowhere. Nothing is kept of it, a tag neither."""
 
 _KIND = lazy_re(r"[A-Za-z][A-Za-z -]{0,30}")
 
@@ -46,6 +50,7 @@ class Redaction:
 
         Raises ``SecretRefused``, and ``RedactionError`` if the redactor fails.
         """
+        text = without_private(text)
         if self.action == "keep":
             return text
         cue = f"{name}: " if name else ""
@@ -60,6 +65,7 @@ class Redaction:
 
     def known(self, text: str) -> str:
         """Return a text in the form in which it would be stored, to compare it. Refuses nothing."""
+        text = without_private(text)
         return text if self.action == "keep" else self._masked(text, self._found(text, 0))
 
     def value(self, value: Any, name: str = "") -> Any:
@@ -82,21 +88,19 @@ class Redaction:
     def _number(self, value: int, name: str) -> int | str:
         """Return a number, or what stands for it if its name makes it a secret: a PIN, a card. Long ids are none."""
         plain = str(value)
-        if not name or ("card" not in name.casefold() and self._found(plain, 0)):
+        if self.action == "keep" or not name or ("card" not in name.casefold() and self._found(plain, 0)):
             return value
         return value if (stored := self.text(plain, name)) == plain else stored
 
     def exchange(self, exchange: Exchange) -> Exchange:
         """Return a checked turn as it may be stored. Raises as :meth:`text` does."""
-        if self.action == "keep":
-            return exchange
         messages, metadata = tuple(map(self._message, exchange.messages)), self.value(exchange.metadata)
         same = messages == exchange.messages and metadata == exchange.metadata
         return exchange if same else replace(exchange, messages=messages, metadata=metadata)
 
     def comparable(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return messages in the form in which they would be stored, to compare them. Refuses nothing."""
-        plain = self if self.action == "keep" else replace(self, action="mask")
+        plain = replace(self, action="mask") if self.action == "refuse" else self
         return tuple(map(plain._message, messages))
 
     def _message(self, message: Message) -> Message:
@@ -133,6 +137,11 @@ class Redaction:
 
     def _tag(self, secret: str) -> str:
         return blake2b(secret.encode("utf-8", "replace"), key=self.key, digest_size=TAG_DIGITS // 2).hexdigest()
+
+
+def without_private(text: str) -> str:
+    """Return a text with ``[private]`` in place of what stands between ``<private>`` and ``</private>``."""
+    return _PRIVATE.sub("[private]", text)
 
 
 def _check(secret: Secret, last: int, length: int) -> None:

@@ -28,7 +28,7 @@ class Spelling(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_query_embedding(self, query):
-        raise AssertionError("queries are embedded as texts")
+        return HashingEmbedder(self.dimensions).embed([f"asked: {query}"])[0].tolist()
 
     async def _aget_query_embedding(self, query):
         raise NotImplementedError
@@ -40,6 +40,7 @@ def test_it_is_an_embedder_of_the_core():
     assert embedder.id == "llama-index/Spelling/spelling-1"
     assert embedder.dimensions == 64
     assert np.array_equal(embedder.embed(["a", "b"]), HashingEmbedder(64).embed(["a", "b"]))
+    assert np.array_equal(embedder.embed_queries(["a"]), HashingEmbedder(64).embed(["asked: a"]))
     assert embedder.embed([]).shape[0] == 0
 
 

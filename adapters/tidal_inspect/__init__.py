@@ -1,7 +1,0 @@
-"""Inspector: a local page that shows what a memory holds and why it recalled that. ``tidal inspect`` starts it."""
-
-from __future__ import annotations
-
-from tidal_inspect.serving import serve
-
-__all__ = ["serve"]

@@ -24,7 +24,7 @@ TALKING: Any = contextvars.ContextVar("TALKING", default=None)
 def owners() -> Iterator[Any]:
     """Yield the modules and the classes of the library."""
     for found in pkgutil.walk_packages(tidal_plugins.__path__, "tidal_plugins."):
-        if not found.name.startswith("tidal_plugins.testing"):
+        if not found.name.startswith(("tidal_plugins.testing", "tidal_plugins.apps")):
             module = importlib.import_module(found.name)
             yield module
             for value in vars(module).values():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tidal_plugins import Exchange, Message, Policy, SinkBatch, SinkIds, TidalError, TidalMemory
+from tidal_plugins import Claim, Entry, Exchange, Message, Policy, SinkBatch, SinkIds, TidalError, TidalMemory
 from tidal_plugins.testing import NOON
 
 MOST = 1_000
@@ -93,6 +93,8 @@ PEARS = [Exchange((Message("user", "The pears are ripe."),), id="pears")]
 GOOD: Mapping[str, Any] = {
     **dict(pair.split("=") for pair in NAMES.split()),
     "capsule": "# Identity\n",
+    "claim": Claim("harvest", "September", "The harvest is in September."),
+    "entry": Entry("none", "conversation", "The harvest is in September.", ("default",), NOON, NOON),
     "exchanges": PEARS,
     "follows": {},
     "history": PEARS,

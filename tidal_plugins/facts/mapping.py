@@ -245,8 +245,11 @@ class Facts(MutableMapping[str, Any]):
         """Take what a model read in an entry of a person's words, and return whether it says anything of now.
 
         A new key becomes a fact, with the entry's citation as its source. A value that a model read before is updated
-        or ended, as any fact is. One that somebody set stays as it is: what contradicts it opens a conflict.
+        or ended, as any fact is. One that somebody set stays as it is: what contradicts it opens a conflict. Raises
+        ``InvalidInput`` for anything but an entry and a claim.
         """
+        if not isinstance(entry, Entry) or not isinstance(claim, Claim):
+            raise InvalidInput(f"learn takes an Entry and a Claim, got {shown(entry)} and {shown(claim)}")
         try:
             folded, at = _folded(claim.key), min(entry.occurred_at, self._clock())
             last = self._last(folded)

@@ -68,7 +68,7 @@ from tidal_plugins import (
     TidalMemory,
     Whisper,
 )
-from tidal_plugins.scoring.context import only_tells
+from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.settings import Profile
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import RecallTuning, Tuning
@@ -189,7 +189,7 @@ def _tell(
         }
         for number, session in enumerate(sessions):
             clock.set(session.at)
-            told = [turn.text for turn in session.turns if turn.role == "user" and only_tells(turn.text)]
+            told = [turn.text for turn in session.turns if turn.role == "user" and to_query(turn.text, ()).only_tells]
             for profile, memory in memories.items() if half and number >= half else ():
                 report.statements.setdefault(profile, []).extend(not memory.whisper(text) for text in told)
             fill(next(iter(memories.values())), [session])

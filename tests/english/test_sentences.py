@@ -1,4 +1,4 @@
-"""What is read from single sentences: questions, requests, rules, relative days, tags and values."""
+"""What is read from single sentences: questions, relative days, tags and values."""
 
 from __future__ import annotations
 
@@ -12,24 +12,14 @@ from hypothesis import strategies as st
 from tests.tables import tables, wrong
 from tidal_plugins.english.questions import asks, stated
 from tidal_plugins.english.relative_dates import named_days, with_dates
-from tidal_plugins.english.requests import requests
-from tidal_plugins.english.rule_changes import differs_in_one_value, replaces
-from tidal_plugins.english.rules import lays_down, lifts
 from tidal_plugins.english.tags import tags
 from tidal_plugins.english.values import agree, differ, values
-from tidal_plugins.scoring.context import only_tells
 
 TABLE = tables("english/sentences.jsonl")
 MONDAY = datetime(2026, 3, 16, 12, tzinfo=UTC)
 READERS: dict[str, Any] = {
     "asks": lambda said: bool(asks(said)),
     "stated": stated,
-    "requests": lambda said: bool(requests(said)),
-    "only_tells": lambda said: bool(only_tells(said)),
-    "lays_down": lambda said: bool(lays_down(said)),
-    "lifts": lambda said: sorted(lifts(said)),
-    "replaces": lambda newer, older: bool(replaces(newer, older)),
-    "differs_in_one_value": differs_in_one_value,
     "with_dates": lambda said: with_dates(said, MONDAY),
     "values": lambda said: [[value.kind, value.text] for value in values(said)],
     "differ, agree": lambda one, other: [read(*values(one), *values(other)) for read in (differ, agree)],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.retrieval.directions import QUESTION, holding, lying, say
+from tests.tables import tables, wrong
 from tidal_plugins import (
     Affect,
     Entry,
@@ -28,6 +29,7 @@ from tidal_plugins import (
 )
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, inert
+from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.retrieval.whisper import age, compose, quote, when
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.testing import HERE, NOON, FrozenClock
@@ -400,6 +402,39 @@ def test_a_turn_without_content_asks_for_nothing(open_memory: Any) -> None:
         assert bool(told) is (told.recall.confidence > 0) is (turn in asking), turn
 
 
+ABROAD = {
+    "Russian": (
+        ["Наша собака боится грома.", "Бабушка выращивает тыквы.", "Ключ от подвала у соседа.",
+         "Моя машина стоит у вокзала.", "По субботам мы ходим в баню.", "Врач принимает до четырёх."],
+        ["Благодарю!", "Понятно.", "Ладно, спасибо тебе"], "У кого ключ от подвала?",
+    ),
+    "Arabic": (
+        ["كلبنا يخاف من الرعد.", "جدتي تزرع القرع.", "مفتاح القبو عند الجار.",
+         "سيارتي قرب المحطة.", "نذهب يوم السبت إلى السوق.", "الطبيب يستقبل حتى الرابعة."],
+        ["أشكرك!", "موافق", "شكرا لك كثيرا"], "عند من مفتاح القبو؟",
+    ),
+    "Korean": (
+        ["우리 개는 천둥을 무서워해요.", "할머니는 호박을 키우세요.", "지하실 열쇠는 이웃이 가지고 있어요.",
+         "제 차는 역 옆에 있어요.", "토요일마다 시장에 가요.", "의사는 네 시까지 진료해요."],
+        ["고맙습니다!", "네, 알겠어요", "정말 감사합니다"], "지하실 열쇠는 누가 가지고 있어요?",
+    ),
+    "Japanese": (
+        ["うちの犬は雷を怖がります。", "祖母はかぼちゃを育てています。", "地下室の鍵は隣の人が持っています。",
+         "私の車は駅のそばにあります。", "土曜日はいつも市場に行きます。", "医者は四時まで診察します。"],
+        ["感謝します！", "了解です", "本当にありがとう"], "地下室の鍵は誰が持っていますか？",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ABROAD)
+def test_thanks_in_another_language_surface_nothing_and_a_question_does(language: str) -> None:
+    told, thanks, question = ABROAD[language]
+    with TidalMemory("memory://") as memory:
+        memory.remember([Note(text) for text in told])
+        assert [text for text in thanks if memory.whisper(text)] == []
+        assert told[2] in [shown.text for shown in memory.whisper(question).hits]
+
+
 # the threshold
 
 
@@ -539,6 +574,13 @@ def test_what_associations_reach_is_as_sure_as_the_hit_it_comes_from_times_its_a
 
 
 # turns that only tell
+
+
+@pytest.mark.parametrize("name", ["only_tells", "goes_on"])
+def test_it_is_told_whether_a_turn_asks_and_whether_it_goes_on(name: str) -> None:
+    table = tables("retrieval/asking.jsonl")[name]
+    assert wrong(lambda said: getattr(to_query(said, ()), name), table) == []
+
 
 STATEMENT = "the new lock of the boathouse is green and it cost forty pounds"
 

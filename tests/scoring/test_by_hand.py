@@ -48,7 +48,6 @@ FORMULAS: dict[str, Any] = {
     "context.raised": lambda own, best: context.raised(own, best, 0.25),
     "context.lent": lambda near, places, answer: context.lent(near, 0.1, places, share=0.15, answer=answer),
     "context.dated": context.dated,
-    "context.goes_on": lambda text: bool(context.goes_on(text)),
     "questions.ends_asking": ends_asking,
     "decay.weight": decay.weight,
     "decay.half_life": lambda used, intensity: decay.half_life(
@@ -67,7 +66,7 @@ FORMULAS: dict[str, Any] = {
     "hebbian.coactivate": lambda weight: hebbian.coactivate(weight, 1, 10),
     "hebbian.transmission": hebbian.transmission,
     "hebbian.days_until": hebbian.days_until,
-    "priority.sentence_priority": lambda importance: priority.sentence_priority(importance, base=4.5),
+    "priority.sentence_priority": lambda worth: priority.sentence_priority(worth, least=0.15),
     "priority.specificity": priority.specificity,
     "recurrence": recurring,
     "salience.surprise": salience.surprise,

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
 from tidal_plugins import Affect
-from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.scoring import affect, confidence, context, decay, dossier, hebbian, priority, salience
 from tidal_plugins.scoring.fusion import keyword_strength
@@ -242,24 +241,11 @@ def test_keyword_strength_by_hand() -> None:
 # priority and salience
 
 
-def of(text: str, role: str | None = None) -> float:
-    return priority.sentence_priority(importance(text), base=BASE, role=role)
-
-
-def test_the_four_priorities_stand_above_a_plain_sentence_and_chatter_below_the_least() -> None:
-    plain = of("The harbour lies behind the second hill.")
-    assert plain > priority.MIN_PRIORITY
-    for text in (
-        "We decided to ship the parser on Monday.",
-        "I prefer tabs in Makefiles and spaces elsewhere.",
-        "The report must be shorter than two pages.",
-        "The build failed with a MemoryError.",
-        "The fix was to close the file before renaming it.",
-    ):
-        assert of(text) > plain, text
-    for text in ("Hi there!", "Thanks so much!", "Talk to you soon!", "Ok, great.", "How are you?"):
-        assert of(text) < priority.MIN_PRIORITY, text
-    assert of("The index has 40 pages.", "assistant") < of("The index has 40 pages.", "user")
+def test_a_worth_above_that_of_a_plain_statement_raises_the_priority_and_an_agents_counts_less() -> None:
+    found = [priority.sentence_priority(worth, least=0.15) for worth in (0.15, 0.3, 0.6, 1.0)]
+    assert found == sorted(found)
+    assert found[0] == 1 > priority.MIN_PRIORITY
+    assert priority.sentence_priority(0.6, least=0.15, role="assistant") < found[2]
 
 
 def test_tools_that_changed_or_failed_stand_above_those_that_looked() -> None:

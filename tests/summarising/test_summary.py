@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from tests.sentences import sentences
 from tidal_plugins import CompactionError, Message, Source, Statement, Summariser, ToolCall
 from tidal_plugins.protocols import Purpose
+from tidal_plugins.scoring.priority import MIN_PRIORITY
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.quotes import quotes
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.summary import Condensed, condense
+from tidal_plugins.summarising.weights import weights
 
 SENTENCES = sentences(__file__)
 
@@ -75,6 +77,17 @@ def test_what_matters_is_quoted_and_cited_in_order() -> None:
     assert set(found[2].messages) >= {"e5/a1", "e5/t1", "e5/a2", "e5/t2"}
     assert summary([BOATHOUSE[0], BOATHOUSE[2]], 10_000) == [], "chatter has no place"
     assert summary(BOATHOUSE, 80) == summary(list(BOATHOUSE), 80)
+
+
+def test_what_carries_something_has_a_higher_priority_and_chatter_none() -> None:
+    told = ("The report must be shorter than two pages.", "I moved to Oslo in May.", "Call me on 14 October at 9:30.")
+    chatter = ("Hi there!", "Thanks so much!", "Talk to you soon!", "Ok, great.")
+    [plain] = weights(["It rained a bit, and then it did not."], ["user"])
+    assert min(weights(told, ["user"] * 3)) > plain >= MIN_PRIORITY
+    assert max(weights(chatter, ["user"] * 4)) < MIN_PRIORITY
+    assert weights(["How can I help?"], ["assistant"])[0] < MIN_PRIORITY
+    assert min(weights(["Спасибо!", "ありがとう。"], ["user"] * 2)) >= MIN_PRIORITY, "nothing is dropped by a guess"
+    assert weights(told[:1], ["assistant"]) < weights(told[:1], ["user"])
 
 
 def test_tools_are_told_with_their_arguments_and_what_came_of_them() -> None:
@@ -360,7 +373,7 @@ def test_an_interrupt_passes_through() -> None:
 def test_too_long_an_answer_loses_whole_statements_the_least_important_first() -> None:
     given = [
         Statement("We decided to paint the boathouse door green.", ("e2",)),
-        Statement("The sun was out and the water was calm all morning.", ("e1",)),
+        Statement("It is a lovely place, it really is, and all of us like it.", ("e1",)),
         Statement("The order failed with a TimeoutError at first.", ("e5",)),
     ]
     found = condensed(given, max_tokens=40)

@@ -14,27 +14,9 @@ from datetime import datetime
 from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import FACT, SYNTHESIS
-from tidal_plugins.model.sentence import Tag
 from tidal_plugins.patterns import lazy_re
+from tidal_plugins.scoring.worth import worth as of_tags
 
-WORTH: Mapping[Tag, float] = {
-    "vital": 1.0,
-    "rule": 0.8,
-    "lasting": 0.7,
-    "identity": 0.7,
-    "change": 0.6,
-    "plan": 0.6,
-    "done": 0.6,
-    "preference": 0.5,
-    "number": 0.3,
-}
-"""What a tag that is sure makes a sentence worth. What it is worth by several tags adds up as chances do."""
-LEAST = 0.15
-"""Worth of a statement without any tag."""
-IMPORTANT = 0.8
-"""Worth of a sentence whose entry has an importance of 10; one of 5, which says nothing, adds none."""
-ANSWERED = 0.5
-"""Worth of what an agent says without reporting work, as a share of that of what a person says."""
 HALF_LIFE, FLOOR = 30.0, 0.3
 """Days in which a sentence loses half of its worth, and the share that the oldest one keeps."""
 ALIKE, ABOUT = 0.75, 0.85
@@ -48,14 +30,7 @@ _NUMBER = lazy_re(r"\d+")
 
 def worth(said: Sentence) -> float:
     """Return what a sentence is worth by itself, in [0, 1]."""
-    left = 1 - LEAST
-    for tag, most in WORTH.items():
-        left *= 1 - most * said.chance(tag)
-    left *= 1 - IMPORTANT * max(0.0, (said.entry.importance - 5) / 5)
-    value = (1 - left) * (1 - said.chance("social")) * (1 - said.chance("question"))
-    if said.by_agent:
-        value *= ANSWERED + (1 - ANSWERED) * said.chance("done")
-    return value
+    return of_tags(said.tags, importance=said.entry.importance, by_agent=said.by_agent)
 
 
 def current_worth(said: Sentence, now: datetime) -> float:

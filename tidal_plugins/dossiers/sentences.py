@@ -19,8 +19,8 @@ from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.relative_dates import named_days, with_dates
 from tidal_plugins.english.sentences import plain, sentences
-from tidal_plugins.english.shouting import is_shouted, only_shouts, shouts
 from tidal_plugins.english.stems import stem
+from tidal_plugins.language.emphasis import is_shouted, only_shouts, shouts
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.fence import inert

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.dossiers.sections import Line
-from tidal_plugins.english.shouting import shouts
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
+from tidal_plugins.language.emphasis import shouts
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.storage.base import Storage, Where

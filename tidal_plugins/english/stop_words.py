@@ -24,3 +24,12 @@ STOP_WORDS = frozenset(
     "theyre thats".split()
 )
 """Lower-case words that no search needs. «don», «won», «may» and «us» are also names or nouns and are not listed."""
+
+PLEASANTRIES = frozenset(
+    "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello "
+    "hi hey bye wow haha thx cheers agreed perfect awesome goodbye "
+    # other languages in Latin letters
+    "danke super gut gerne merci gracias vale bien bueno perfecto obrigado obrigada grazie bene dank bedankt goed tack "
+    "takk tak kiitos dzięki dziękuję dobrze děkuji hvala köszönöm teşekkürler mulțumesc".split()
+)
+"""Words of greetings, thanks and assent."""

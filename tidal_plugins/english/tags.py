@@ -8,8 +8,7 @@ from collections import Counter
 from tidal_plugins.english.calendar import CLEAR_MONTHS, WEEKDAYS
 from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.scripts import UNSPACED
-from tidal_plugins.english.small_talk import PLEASANTRIES
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.stop_words import PLEASANTRIES, STOP_WORDS
 from tidal_plugins.patterns import lazy_re
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
-from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
+from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import REPEAT, Link
 from tidal_plugins.scoring.text import normal

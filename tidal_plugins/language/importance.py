@@ -7,7 +7,7 @@ from itertools import islice
 
 from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.shouting import is_shouted
+from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.sentence import SentenceTags
 

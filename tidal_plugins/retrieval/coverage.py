@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.english.stems import stem
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.stop_words import PLEASANTRIES, STOP_WORDS
 from tidal_plugins.model.recall import Coverage
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.context import dated
@@ -96,7 +95,7 @@ def _names(text: str) -> Iterator[tuple[str, bool]]:
         words = [_POSSESSIVE.sub("", word) for word in match[0].split()]
         if not words[0][:1].isupper():
             continue
-        while words and (words[0].lower() in STOP_WORDS | SMALL_TALK or not terms(words[0])):
+        while words and (words[0].lower() in STOP_WORDS | PLEASANTRIES or not terms(words[0])):
             words, first = words[1:], False
         if words and not dated(" ".join(words)) and words != ["May"]:
             yield " ".join(words), first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidal_plugins.english.small_talk import SMALL_TALK
+from tidal_plugins.english.stop_words import PLEASANTRIES
 from tidal_plugins.model.recall import Recall
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import Query
@@ -18,5 +18,7 @@ def skip_small_talk(state: State) -> None:
 
 
 def is_small_talk(query: Query, settings: WhisperTuning) -> bool:
-    """Return whether a turn has too few words with a content: «thanks, sounds good»."""
-    return len(set(query.terms) - SMALL_TALK) + len(query.names) < settings.least_words
+    """Return whether a turn has too few words with a content, or is read as thanks and hardly says anything else."""
+    content = len(set(query.terms) - PLEASANTRIES) + len(query.names)
+    thanks = query.is_social and 2 * content < len(query.terms)
+    return content < settings.least_words or (thanks and settings.least_words > 0)

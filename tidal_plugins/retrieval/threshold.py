@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+SAID = 3.0
+"""Importance from which on an entry says more than a phrase."""
+
 UNRELATED = 0.3
 """Nearness that unrelated texts have."""
 
@@ -85,7 +88,7 @@ def apply_threshold(state: State) -> None:
     threshold, line = least(state), settings.line_threshold * settings.share(profile)
     if not threshold:
         return
-    found, state.threshold = state.ranked, threshold
+    found, state.threshold = state.ranked, (threshold := max(threshold, _needed(state)))
     if state.confidence < threshold:
         reason = f"confidence {state.confidence:.3f} under the threshold of {threshold:.3f}"
         spared = _spared(state, threshold)
@@ -96,6 +99,21 @@ def apply_threshold(state: State) -> None:
         reasons = [f"confidence {chance:.3f} under a line's threshold of {line:.3f}" for chance in chances.tolist()]
     state.ranked = found.take(spared)
     state.drop("threshold", found.take(~spared).ids, compress(reasons, (~spared).tolist()))
+
+
+def _needed(state: State) -> float:
+    """Return the chance that a turn of thanks and the like needs: that of a statement, and more than any for another
+    mere phrase.
+
+    Without that a short turn in a language that the tagger hardly knows is near to whatever a small memory holds.
+    """
+    found = state.ranked
+    if not state.query.is_social or state.query.names or not len(found):
+        return 0.0
+    if float(found.columns.arrays.importance[found.rows[0]]) < SAID:
+        return 1.0
+    settings = state.settings.whisper
+    return settings.statement_threshold * settings.share(state.request.profile)
 
 
 def _spared(state: State, threshold: float) -> NDArray[np.bool_]:

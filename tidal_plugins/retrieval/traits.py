@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from tidal_plugins.english.questions import ends_asking
-from tidal_plugins.english.shouting import is_shouted
+from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.scoring.context import dated
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.columns.view import Columns

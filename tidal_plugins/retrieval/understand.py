@@ -6,9 +6,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidal_plugins.english.questions import MARKS
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.stop_words import PLEASANTRIES
+from tidal_plugins.language.tagger import tag
+from tidal_plugins.model.sentence import SentenceTags
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.state import State
-from tidal_plugins.scoring.context import goes_on, only_tells
 from tidal_plugins.scoring.text import terms
+
+ASKS = 0.15
+"""Chance of a question or a request from which on a turn may ask for something."""
+
+SOCIAL = 0.5
+"""Chance of a mere phrase from which on a sentence may ask for no memory."""
 
 MAX_CHARS = 4_000
 """Characters of a turn that are read as a query: an embedder reads no more."""
@@ -22,7 +33,8 @@ class Query:
 
     ``terms`` are distinct and leave out the names of speakers. ``meaning`` is the text to embed, likewise without them.
     ``names`` are the speakers of the scope that the text names. ``goes_on`` says whether it goes on with something
-    begun earlier, and does more than ask, ``only_tells`` whether it asks for nothing.
+    begun earlier, and does more than ask, ``only_tells`` whether it asks for nothing, and ``is_social`` whether all of
+    it is thanks, greetings and the like.
     """
 
     text: str
@@ -31,6 +43,7 @@ class Query:
     names: frozenset[str]
     goes_on: bool
     only_tells: bool
+    is_social: bool
 
 
 def understand(state: State) -> None:
@@ -72,8 +85,35 @@ def to_query(text: str, speakers: Sequence[str]) -> Query:
     if not terms(meaning):
         meaning = text  # somebody asks about nothing but a person
     words = tuple(dict.fromkeys(terms(meaning)))
-    return Query(text, words, " ".join(meaning.split()), frozenset(named), goes_on(text), only_tells(text))
+    said = [text[start:end] for start, end in sentences(text)]
+    read, again = tag(said), _CONTINUING.search(text) is not None
+    phrase = not PLEASANTRIES.isdisjoint(words) or sum(map(_is_foreign, text)) > sum(map(str.isalpha, text)) / 2
+    social = phrase and all(one.scores["social"] >= SOCIAL for one in read)
+    goes_on, asks = again and not all(one.act == "question" for one in read), any(map(_asks, said, read))
+    return Query(text, words, " ".join(meaning.split()), frozenset(named), goes_on, not (again or asks), social)
+
+
+def _is_foreign(character: str) -> bool:
+    """Return whether a character is a letter of a script that the tagger was not fitted on."""
+    return character > "ɏ" and character.isalpha()
+
+
+def _asks(said: str, read: SentenceTags) -> bool:
+    asks = read.scores["question"] + read.scores["request"] >= ASKS or any(mark in said for mark in MARKS)
+    return asks or _UNKNOWN.search(said) is not None
 
 
 def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)", re.IGNORECASE)
+
+
+_CONTINUING = lazy_re(
+    r"\b(?:we|we['’](?:ve|re|d|ll)|us|our|let['’]?s|again|back|next|continue|resume|ready|still)\b", re.IGNORECASE
+)
+"""Words for what both sides share («we decided»), for coming back to it, and for its next step."""
+_UNKNOWN = lazy_re(
+    r"\b(?:not sure|no idea|wonder\w*|forg[eo]t(?:ten)?|ask(?:s|ed|ing)?"
+    r"|(?:ca|do|does|did)n['’]t (?:remember|recall|know|find))\b",
+    re.IGNORECASE,
+)
+"""Words for what somebody does not know, which a statement may tell: «I forgot where the key is»."""

@@ -1,14 +1,10 @@
-"""Formulas for the context of a turn: how much its thread and neighbours say about it, and whether it tells or asks."""
+"""Formulas for the context of a turn: how much its thread and neighbours say about it, and whether it tells a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tidal_plugins.english.calendar import TIME_WORDS
-from tidal_plugins.english.continuing import CONTINUING
-from tidal_plugins.english.questions import MARKS, ends_asking
-from tidal_plugins.english.requests import REQUEST
-from tidal_plugins.english.sentences import sentences
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.arrays import Values
 
@@ -63,27 +59,6 @@ def dated(head: str) -> bool:
     if not TIME_WORDS.isdisjoint(_WORD.findall(head.lower())):
         return True
     return ("19" in head or "20" in head) and _YEAR.search(head) is not None
-
-
-def goes_on(text: str) -> bool:
-    """Return whether a text goes on with something begun earlier: it says so, and does more than ask.
-
-    «We decided on the classic loop. What's next?» goes on, «Which loop did we decide on?» asks.
-    """
-    return CONTINUING.search(text) is not None and not all(
-        ends_asking(text[start:end]) for start, end in sentences(text)
-    )
-
-
-def only_tells(text: str) -> bool:
-    """Return whether a text asks for nothing: it has no question, no request, and goes on with nothing.
-
-    «The shop in the harbour has new nets.» only tells; «Order new nets.» and «Back to the nets.» do not.
-    """
-    if CONTINUING.search(text):
-        return False
-    spans = (text[start:end] for start, end in sentences(text))
-    return not any(any(mark in said for mark in MARKS) or REQUEST.search(said) for said in spans)
 
 
 def margin(scores: Sequence[float], cosines: Sequence[float], keywords: float, *, rivals: int, topic: float) -> float:

@@ -14,22 +14,14 @@ STATED = 0.5
 
 
 def sentence_priority(
-    importance: float,
-    *,
-    base: float,
-    role: str | None = None,
-    rise: float = 0.2,
-    fall: float = 0.4,
-    assistant: float = 0.65,
+    worth: float, *, least: float, role: str | None = None, power: float = 0.4, assistant: float = 0.65
 ) -> float:
-    """Return ``e^(slope · (importance − base))`` for an importance in [1, 10] [SIYA §2.2].
+    """Return ``(worth / least)^power`` for a worth in [``least``, 1] [SIYA §2.2].
 
-    A sentence that no rule matches has 1. Decisions, preferences, requirements and errors have more. Below 1 the slope
-    is steeper, so that chatter ends low. An assistant's sentences count less: the lines of its tools state its actions,
-    and many of its sentences are questions.
+    A statement that carries nothing has 1. Decisions, preferences, requirements and figures have more. An assistant's
+    sentences count less: the lines of its tools state its actions, and many of its sentences are questions.
     """
-    above = importance - base
-    return math.exp((rise if above > 0 else fall) * above) * (assistant if role == "assistant" else 1.0)
+    return float((worth / least) ** power) * (assistant if role == "assistant" else 1.0)
 
 
 def tool_priority(

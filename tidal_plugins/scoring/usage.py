@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tidal_plugins.english.negation import DENIAL
-from tidal_plugins.english.small_talk import PLEASANTRIES
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.stop_words import PLEASANTRIES, STOP_WORDS
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from tidal_plugins.actions.table import NO_TOOLS, Tools
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.small_talk import INTERJECTION
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import uncited
@@ -19,7 +19,7 @@ from tidal_plugins.scoring.priority import MIN_PRIORITY, tool_priority
 from tidal_plugins.summarising.calls import Kind
 from tidal_plugins.summarising.outcomes import PLAN, Check, Outcome, covers, outcomes
 from tidal_plugins.summarising.verdicts import check_key
-from tidal_plugins.summarising.weights import REPEATED, content, repeats, weight
+from tidal_plugins.summarising.weights import REPEATED, content, repeats, weights
 
 USER, AGENT = "User", "Agent"
 """Names of speakers without a name; the agent is named only after somebody else."""
@@ -77,6 +77,7 @@ def quotes(messages: Sequence[Message], tools: Tools = NO_TOOLS) -> list[Quote]:
         if message.role in ("user", "assistant"):
             found += _said(message)
         found += map(_quoted, ran.get(at, ()))
+    found = _weighed(found)
     return latest(_unrepeated({(quote.text, quote.speaker): quote for quote in found}.values()))
 
 
@@ -111,16 +112,15 @@ def requoted(statement: Statement, known: frozenset[str]) -> list[Quote]:
     quotes, these no longer name its messages.
     """
     text = folded(statement.text)
-    found, speaker, role = [], "", "assistant"
+    found, speaker, role = list[Quote](), "", "assistant"
     for start, end in _marked_whole(text, sentences(text)):
         label, _, said = text[start:end].partition(": ")
         if said and label in known:
             speaker, role = label, {USER: "user", AGENT: "assistant"}.get(label, "")
         else:
             said = text[start:end]
-        priority = weight(said, role) if speaker else max(MIN_PRIORITY, weight(said, role))
-        found.append(_retold(said) or Quote(said, priority, "said", speaker, role))
-    found = _unrepeated(found)
+        found.append(_retold(said) or Quote(said, MIN_PRIORITY, "said", speaker, role))
+    found = _unrepeated(_weighed(found))
     return [replace(found[0], messages=statement.messages)] if len(found) == 1 else found
 
 
@@ -172,8 +172,19 @@ def _said(message: Message) -> Iterator[Quote]:
     for start, end in sentences(text):
         said = folded(_trimmed(folded(text[start:end])))
         if said:
-            priority = weight(said, "" if message.speaker else message.role)
-            yield Quote(cut(said, _MAX_SENTENCE), priority, "said", label, message.role, ids)
+            yield Quote(cut(said, _MAX_SENTENCE), MIN_PRIORITY, "said", label, message.role, ids)
+
+
+def _weighed(found: Sequence[Quote]) -> list[Quote]:
+    """Return quotes with the priorities of what was said; a sentence of nobody's is taken for told before."""
+    said = [quote for quote in found if quote.kind == "said"]
+    read = iter(weights([quote.text for quote in said], ["" if quote.named else quote.role for quote in said]))
+    return [
+        replace(quote, priority=next(read) if quote.speaker else max(MIN_PRIORITY, next(read)))
+        if quote.kind == "said"
+        else quote
+        for quote in found
+    ]
 
 
 def _read(text: str) -> str:
@@ -225,12 +236,18 @@ def _unrepeated(found: Iterable[Quote]) -> list[Quote]:
 
 
 _MARKS = lazy_re(r"(?:[-*+•>|#]+\s+)+")
+_FILLER = lazy_re(
+    r"(?:oh|wow|whoa|yeah|well|so|hey|hi|hello|haha|hmm|ok|okay|anyway|actually|thanks)(?: [A-Z]\w+)?"
+    r"(?:, |! |\.\.\. |- )",
+    re.IGNORECASE,
+)
+"""Interjections in front of a sentence."""
 
 
 def _trimmed(sentence: str) -> str:
     """Return the text without list marks and interjections at its beginning."""
     marks = _MARKS.match(sentence)
     sentence = sentence[marks.end() if marks else 0 :].replace("**", "")
-    filler = INTERJECTION.match(sentence)
+    filler = _FILLER.match(sentence)
     rest = sentence[filler.end() :] if filler else ""
     return rest[:1].upper() + rest[1:] if rest.count(" ") > 1 else sentence

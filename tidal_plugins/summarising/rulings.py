@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from itertools import product
 
-from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
-from tidal_plugins.english.rule_changes import changes_rule, differs_in_one_value
+from tidal_plugins.english.cues import CUE
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.values import differ, values
+from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.noted import Noted
 from tidal_plugins.summarising.quotes import folded
+from tidal_plugins.summarising.weights import readings
 
 _MARK = lazy_re(r"(?:\(?\d{1,2}[.)]|[-*•])\s+")
 """The mark of an item in a list, which a sentence does not need alone."""
+_DECIDED = lazy_re(
+    r"\b(?:we|i|let)\b.{0,12}\b(?:decide|decided|agreed|settled|chose|go with|going with|stick with)\b|\bdecision\b"
+)
+_RULED, _LASTING = 0.15, 0.5
+"""Chances of a rule, and of what is of use in months, that together are enough for a rule."""
+_CLEAR = 0.6
+"""Chance of a rule from which on it needs none of its words."""
+_CUE = lazy_re(
+    r"\b(?:always|never|must|only|don['’]t|do not|no|not|rules?|from now on|at (?:most|least))\b", re.IGNORECASE
+)
+_SURE = 0.5
+"""Chance of an act from which on a sentence is taken for a question or a request."""
 _SAME = 0.6
 """Share of the words of a rule from which a newer one is taken to replace it. Set by hand."""
 
 
 def rules(text: str) -> list[str]:
     """Return the sentences of a user that set a rule or take a decision, verbatim."""
-    found = []
-    for start, end in sentences(text[:8_000]):
-        said = folded(text[start:end])
-        said = said[mark.end() :] if (mark := _MARK.match(said)) else said
-        plain = said.lower().replace("’", "'")
-        ruled = RULE.search(plain) and not OWN_PLANS.search(plain)
-        if (ruled or DECISION.search(plain)) and not plain.endswith("?"):
-            found.append(said)
-    return found
+    found = [folded(text[start:end]) for start, end in sentences(text[:8_000])]
+    said = [one[mark.end() :] if (mark := _MARK.match(one)) else one for one in found]
+    return [one for one, read in zip(said, readings(said, ["user"] * len(said)), strict=True) if _is_rule(one, read)]
+
+
+def _is_rule(said: str, read: SentenceTags) -> bool:
+    chances = read.scores
+    if said.endswith(("?", "？", "؟")) or chances["question"] >= _SURE:
+        return False
+    ruled = "rule" in read.tags or (chances["rule"] >= _RULED and chances["lasting"] >= _LASTING)
+    clear = chances["rule"] >= _CLEAR or _CUE.search(said) is not None
+    return (ruled and clear) or _DECIDED.search(said.lower()) is not None
 
 
 def replaced(known: Sequence[Noted], said: Sequence[str]) -> tuple[list[Noted], list[str]]:
     """Return the known rules that stay beside new ones, and the texts of those that hold no longer.
 
     A rule gives way to one that shares most words of the shorter of the two. That it no longer holds is sure only where
-    they share most words of the longer one, and the newer one says that another held before or differs in one value.
+    they share most words of the longer one, and the newer one says that another held before or has another value.
     """
     words = [frozenset(terms(text)) for text in said]
     old = [(each, frozenset(terms(each.text))) for each in known]
@@ -52,7 +71,9 @@ def replaced(known: Sequence[Noted], said: Sequence[str]) -> tuple[list[Noted], 
 
 
 def _changes(newer: str, older: str) -> bool:
-    return changes_rule(newer) or differs_in_one_value(newer, older)
+    if CUE.search(newer):
+        return True
+    return any(differ(new, old) for new, old in product(values(newer), values(older)))
 
 
 def _shared(one: frozenset[str], other: frozenset[str], of: Callable[[int, int], int]) -> float:

@@ -10,13 +10,13 @@ from typing import Literal
 
 from tidal_plugins.actions.table import NO_TOOLS, Tools
 from tidal_plugins.aio import in_time
-from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tools import REFUSAL
 from tidal_plugins.errors import CompactionError
+from tidal_plugins.language.importance import importances
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
-from tidal_plugins.scoring.priority import states
+from tidal_plugins.scoring.priority import specificity, states
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.shown import shown
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
@@ -80,7 +80,10 @@ def condense(
 
 def by_importance(statements: Sequence[Statement]) -> list[int]:
     """Return the places of statements, the most important first; of equal ones the latest first."""
-    return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
+    texts = [statement.text for statement in statements]
+    found = zip(importances(texts, [None] * len(texts)), map(specificity, texts), strict=True)
+    worth = [importance * specific for importance, specific in found]
+    return sorted(range(len(texts)), key=lambda place: (worth[place], place), reverse=True)
 
 
 def _extracted(

@@ -1,6 +1,6 @@
 """Find sentences that demand attention by their form: capitals, exclamation marks, heaps of «urgent» and «remember».
 
-To say something louder tells nothing more of it. What concerns health is never taken for mere shouting.
+To say something louder tells nothing more of it. What the tagger reads as vital is never taken for mere shouting.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tidal_plugins.english.lasting import HEALTH
-from tidal_plugins.english.requests import requests
-from tidal_plugins.english.rules import lays_down
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.language.tagger import tag
 from tidal_plugins.patterns import lazy_re
 
 CAPITALS, WORDS = 0.6, 4
@@ -21,6 +19,10 @@ HEAP = 3
 """Calls for attention from which on a sentence shouts without a raised voice. «It is important to remember» has two."""
 HALF = 0.5
 """Share of the characters of a text, in sentences that shout, from which on the whole text does."""
+VITAL = 0.4
+"""Chance from which on a sentence is taken to be vital."""
+WANTED, WANTED_LOUDLY = 0.4, 0.1
+"""Chances of a request, or a rule, from which on a sentence wants something, and the same of one in capitals."""
 _READ = 2_000
 
 _ATTENTION = (
@@ -48,25 +50,22 @@ _EMPTY = lazy_re(
 @lru_cache(maxsize=1 << 12)
 def shouts(sentence: str) -> bool:
     """Return whether a sentence demands attention more than it says something."""
-    return _is_loud(sentence) and not HEALTH.search(sentence)
-
-
-def _is_loud(sentence: str) -> bool:
     if not _HINT.search(sentence):
         return False
-    if _OVERRIDE.search(sentence) or len({found.lower() for found in _DEMANDS.findall(sentence)}) >= HEAP:
+    if _OVERRIDE.search(sentence):
+        return True
+    [calm] = tag([" ".join(_DEMANDS.sub(" ", _LOUD.sub("!", sentence.lower())).split())])
+    if calm.scores["vital"] >= VITAL:
+        return False
+    if len({found.lower() for found in _DEMANDS.findall(sentence)}) >= HEAP:
         return True
     words = _WORD.findall(sentence)
     in_capitals = len(words) >= WORDS and sum(map(str.isupper, words)) >= CAPITALS * len(words)
     if in_capitals and "!" in sentence:
         return True
-    return (in_capitals or _LOUD.search(sentence) is not None) and _demands(sentence)
-
-
-def _demands(sentence: str) -> bool:
-    """Return whether a sentence wants something: a rule, a request, or a word that calls for attention."""
-    calm = sentence.lower()
-    return _DEMAND.search(calm) is not None or requests(calm) or lays_down(calm)
+    wanted = max(calm.scores["request"], calm.scores["rule"])
+    wants = wanted >= (WANTED_LOUDLY if in_capitals else WANTED) or _DEMAND.search(sentence) is not None
+    return wants and (in_capitals or _LOUD.search(sentence) is not None)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -46,7 +46,21 @@ def standing(reader: Reader, entries: Sequence[Entry], links: Sequence[Supersess
         if task.done is None:
             was = next((one.was for one in superseding if _is_of(one, _by_entry([task.said]))), "")
             kept.append(replace(task.said, part=_open_part(task.said, today), was=was))
-    return one_shout(distinct(sorted(kept, key=_age, reverse=True)))
+    return _in_context(reader, one_shout(distinct(sorted(kept, key=_age, reverse=True))))
+
+
+def _in_context(reader: Reader, said: Sequence[Sentence]) -> list[Sentence]:
+    """Give each sentence that says little by itself the one before it, unless that holds no more."""
+    there = {(one.entry.id, one.raw) for one in said}
+    found = list[Sentence]()
+    for one in said:
+        if one.entry.kind == CONVERSATION and one.leans:
+            siblings = reader.stated_by(one.entry)
+            place = next((place for place, other in enumerate(siblings) if other.raw == one.raw), 0)
+            if place and (one.entry.id, siblings[place - 1].raw) in there:
+                one = replace(one, before=siblings[place - 1].text)
+        found.append(one)
+    return found
 
 
 def links_of(

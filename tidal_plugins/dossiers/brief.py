@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from tidal_plugins.dossiers.current import standing
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.dossiers.drafting import findings
-from tidal_plugins.dossiers.scorer import one_shout, tells
+from tidal_plugins.dossiers.scorer import one_shout
 from tidal_plugins.dossiers.sections import suggestions
 from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, localised, without_citations
@@ -99,7 +99,6 @@ class Briefs:
             one for one in standing(known.reader, known.entries, known.links, today) if one.entry.occurred_at >= since
         ]
         said = [one for one in fresh if one.entry.id not in told and one.part not in ("earlier", "documents")]
-        said = [one for one in said if tells(one)]
         return said[: self.settings.recent]
 
     def _associated(
@@ -122,7 +121,7 @@ class Briefs:
             for one in standing(known.reader, [entry], (), today)[:1]
             if reached[entry.id] >= TOGETHER or len(words & one.stems) >= SHARED
         ]
-        return [one for one in said if one.part != "earlier" and tells(one)][: self.settings.associated]
+        return [one for one in said if one.part != "earlier"][: self.settings.associated]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, Entry]:
         found = self.dossiers.storage.get(self.dossiers.scope, ids)

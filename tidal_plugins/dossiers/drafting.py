@@ -189,14 +189,17 @@ def findings(chosen: Iterable[Sentence], most: int = LONGEST) -> Iterator[Findin
                 lines[-1].append(said)
             else:
                 lines.append([said])
-        yield from map(_finding, lines)
+        shown = ""
+        for line in lines:
+            yield _finding(sorted(line, key=lambda said: said.entry.text.find(said.raw)), shown, most)
+            shown += " ".join(said.text for said in line)
 
 
-def _finding(line: Sequence[Sentence]) -> Finding:
-    entry, part = line[0].entry, line[0].part
+def _finding(line: Sequence[Sentence], shown: str, most: int) -> Finding:
+    entry, part, before = line[0].entry, line[0].part, line[0].before
     text = " ".join(map(_with_history, line))
-    if line[0].before and len(line[0].before) + len(text) < LONGEST:
-        text = f"{line[0].before} {text}"
+    if before and before not in shown and len(before) + len(text) < most:
+        text = f"{before} {text}"
     place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
     name = entry.speaker or (AGENT_NAME if line[0].by_agent else None if entry.role else place)
     at = None if part == "documents" else entry.occurred_at

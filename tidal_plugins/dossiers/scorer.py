@@ -58,11 +58,6 @@ def worth(said: Sentence) -> float:
     return value
 
 
-def tells(said: Sentence) -> bool:
-    """Return whether a sentence is more than what an agent says to be kind: a person's words always are."""
-    return not said.by_agent or worth(said) >= LEAST
-
-
 def current_worth(said: Sentence, now: datetime) -> float:
     """Return what a sentence is worth at a time. What is vital or lasting does not fade."""
     faded = max(FLOOR, 2 ** (-max(0.0, hours_between(said.entry.occurred_at, now)) / 24 / HALF_LIFE))

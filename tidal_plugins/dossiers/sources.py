@@ -11,7 +11,7 @@ from typing import Self
 
 from tidal_plugins.dossiers.current import links_of
 from tidal_plugins.dossiers.related import Related
-from tidal_plugins.dossiers.scorer import tells, worth
+from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import Reader, Sentence
 from tidal_plugins.dossiers.tasks import tasks
 from tidal_plugins.model.clock import hours_between, local
@@ -209,7 +209,7 @@ def chosen(
 ) -> list[Sentence]:
     """Return the sentences of some material that fit ``max_tokens``, by part and the newest first, as they are
     given."""
-    found = [said for said in _answering(found, Topic.of(topic).stems) if tells(said)]
+    found = _answering(found, Topic.of(topic).stems)
     asked, weights = Topic.of(topic), rarity([said.stems for said in found])
     values = [_value(said, asked.share(said.stems, weights), material) for said in found]
     taken, room, asides, direct, times = set[int](), max_tokens, 0, 0, Counter[str]()

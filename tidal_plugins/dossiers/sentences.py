@@ -45,9 +45,15 @@ _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
 _IDLE = 0.6
 """Chance of a mere phrase from which on a sentence is left out: nothing is silenced by a guess."""
+_KIND = 0.3
+"""The same for what an agent says: «A fine daydream.» is at .57, «The cause was a valve.» at 0."""
 _FRAGMENT = 2
 """Words with a content below which a sentence says nothing by itself, unless one of its tags is in ``_CLEAR``."""
 _CLEAR: tuple[Tag, ...] = ("vital", "identity", "preference", "rule", "lasting")
+_WHOLE = 3
+"""Words with a content below which a sentence does not stand alone: it is shown after the one before it."""
+_REFERS = frozenset("he she it they his her its their him them this that these those there then so".split())
+"""Words that, first in a sentence, refer to the one before it."""
 _ANSWERS = 3
 """Sentences of an agent's answer that are taken, those that tell most."""
 _SAID = 0.6
@@ -84,6 +90,8 @@ class Sentence:
     tags: SentenceTags
     part: Part = "now"
     was: str = ""
+    before: str = ""
+    """What its entry says right before it, if it needs that to be understood."""
 
     @property
     def text(self) -> str:
@@ -146,6 +154,12 @@ class Sentence:
     def is_loud(self) -> bool:
         """Return whether it, or most of what its entry says, is shouted."""
         return shouts(self.raw) or is_shouted(self.entry.text)
+
+    @property
+    def leans(self) -> bool:
+        """Return whether it says little without the sentence before it."""
+        first = _WORD.match(plain(self.raw).strip())
+        return len(self.about) < _WHOLE or (first is not None and first[0].lower() in _REFERS)
 
     @property
     def days(self) -> tuple[date, ...]:
@@ -241,7 +255,11 @@ def _states(said: Sentence) -> bool:
     letters = [character for character in raw if character.isalpha()]
     if sum(character > "ÿ" for character in letters) >= _OTHER_SCRIPT * len(letters):
         return True
-    if said.chance("question") >= _SURE or (said.chance("social") >= _IDLE and not said.has(*_TOLD)):
+    social = said.chance("social")
+    idle = social >= (_KIND if said.by_agent else _IDLE) and not said.has(*_TOLD)
+    if idle or said.chance("question") >= _SURE:
+        return False
+    if said.by_agent and social >= _IDLE:
         return False
     if said.by_agent:
         return said.chance("request") < _SURE and not (said.has("advice") and not said.has("done", "plan", "change"))

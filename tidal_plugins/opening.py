@@ -120,9 +120,7 @@ def _handlers(writer: Writer, plugs: Plugs) -> Handlers:
         index=EntryIndexer(writer),
         link=Linker(writer),
         supersede=SupersessionFinder(storage, jobs, tuning.supersession, partial(stand_alone, writer)),
-        tag=SentenceReading(
-            storage, jobs, lambda: plugs.tagger or best_for(writer.embedder.embedder), tuning.decay.important
-        ),
+        tag=SentenceReading(storage, jobs, lambda: plugs.tagger or best_for(writer.embedder.embedder)),
         read=TurnReading(storage, jobs, tuning, episodes, frames, message_entry_id, plugs.graph_extractor),
         entries=GraphEntries(storage, jobs, tuning, writer),
         model=ModelReading(

@@ -45,8 +45,6 @@ _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
 _IDLE = 0.6
 """Chance of a mere phrase from which on a sentence is left out: nothing is silenced by a guess."""
-_KIND = 0.3
-"""The same for what an agent says: «A fine daydream.» is at .57, «The cause was a valve.» at 0."""
 _FRAGMENT = 2
 """Words with a content below which a sentence says nothing by itself, unless one of its tags is in ``_CLEAR``."""
 _CLEAR: tuple[Tag, ...] = ("vital", "identity", "preference", "rule", "lasting")
@@ -255,11 +253,9 @@ def _states(said: Sentence) -> bool:
     letters = [character for character in raw if character.isalpha()]
     if sum(character > "ÿ" for character in letters) >= _OTHER_SCRIPT * len(letters):
         return True
-    social = said.chance("social")
-    idle = social >= (_KIND if said.by_agent else _IDLE) and not said.has(*_TOLD)
-    if idle or said.chance("question") >= _SURE:
+    if said.chance("question") >= _SURE or (said.chance("social") >= _IDLE and not said.has(*_TOLD)):
         return False
-    if said.by_agent and social >= _IDLE:
+    if said.by_agent and said.chance("social") >= _IDLE:
         return False
     if said.by_agent:
         return said.chance("request") < _SURE and not (said.has("advice") and not said.has("done", "plan", "change"))

@@ -53,15 +53,13 @@ def units(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class SentenceReading(Handler[int]):
-    """Reads the sentences of entries, and returns of how many entries. A turn that then turns out to be vital, and not
-    by the n-grams that were read at once, gets the importance that it has, and does not fade."""
+    """Reads the sentences of entries, and returns of how many entries. A turn that then turns out to be vital does not
+    fade, though the n-grams that were read at once did not show it."""
 
     storage: Storage
     jobs: Jobs
     tagger: Callable[[], SentenceTagger]
     """Returns the tagger, which is made when it is first needed."""
-    important: float
-    """Importance from which on an entry does not fade."""
 
     kind = TAG
     most = 4
@@ -87,19 +85,18 @@ class SentenceReading(Handler[int]):
             there = self.storage.get(scope, [id_ for id_ in kept if {id_, entries[id_].episode} & still])
             if made := {id_: kept[id_] for id_ in there if there[id_].text == entries[id_].text}:
                 self.storage.write_documents(scope, SENTENCES, made)
-                self._raise({id_: (there[id_], tagged[id_]) for id_ in made}, scope)
+                self._keep({id_: (there[id_], tagged[id_]) for id_ in made}, scope)
         return len(made)
 
-    def _raise(self, read: Mapping[str, tuple[Entry, Sequence[SentenceTags]]], scope: Scope) -> None:
-        """Raise the importance of vital turns. It is never lowered, and a note's is its author's."""
-        raised = []
-        for entry, tagged in read.values():
-            matters = importance_of(entry.text, entry.role, tagged) if entry.kind == CONVERSATION else 0.0
-            if matters >= VITAL and matters > entry.importance:
-                tier = None if matters >= self.important else entry.tier
-                raised.append(Record(replace(entry, importance=matters, tier=tier), passages=None))
-        if raised:
-            self.storage.put(scope, raised, replace=True)
+    def _keep(self, read: Mapping[str, tuple[Entry, Sequence[SentenceTags]]], scope: Scope) -> None:
+        """Let turns that are vital by their forms fade no more. How they are ranked stays as it was recorded."""
+        kept = [
+            Record(replace(entry, tier=None), passages=None)
+            for entry, tagged in read.values()
+            if entry.kind == CONVERSATION and entry.tier and importance_of(entry.text, entry.role, tagged) >= VITAL
+        ]
+        if kept:
+            self.storage.put(scope, kept, replace=True)
 
     def _entries(self, scope: Scope, subjects: Sequence[str]) -> dict[str, Entry]:
         """Return the notes, and the entries of the turns, that jobs are on."""

@@ -11,7 +11,7 @@ from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.records.merging import forget_merges, merged
 from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, with_confidence
 from tidal_plugins.graph.records.validity import Validity
-from tidal_plugins.graph.traffic.forgetting import forget_code
+from tidal_plugins.graph.code.forgetting import forget_code
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link

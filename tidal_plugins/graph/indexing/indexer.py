@@ -18,7 +18,7 @@ from tidal_plugins.graph.indexing.paths import join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.relatives import join_relatives
 from tidal_plugins.graph.indexing.writing import apply
 from tidal_plugins.graph.reading.episode import EpisodeReader
-from tidal_plugins.graph.traffic.reader import Traffic, TrafficReader
+from tidal_plugins.graph.code.reader import Traffic, TrafficReader
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode

@@ -11,7 +11,7 @@ from tidal_plugins.graph.indexing.stale import mark_around
 from tidal_plugins.graph.records.entities import nodes
 from tidal_plugins.graph.records.merging import join, merges, undo_merge
 from tidal_plugins.graph.records.names import MAX_ENDS, bare, entity_id, files_called
-from tidal_plugins.graph.traffic.reader import Traffic
+from tidal_plugins.graph.code.reader import Traffic
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Assertion, Mention, Reading
 from tidal_plugins.storage.base import Storage

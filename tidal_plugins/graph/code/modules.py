@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from tidal_plugins.actions.paths import normal
-from tidal_plugins.graph.traffic.facts import Thing
-from tidal_plugins.graph.traffic.imports import Import
-from tidal_plugins.graph.traffic.naming import SCRIPTS
-from tidal_plugins.graph.traffic.project import Project
+from tidal_plugins.graph.code.facts import Thing
+from tidal_plugins.graph.code.outline import SCRIPTS, Import
+from tidal_plugins.graph.code.project import Project
 
 _ENDINGS = {
     **dict.fromkeys(SCRIPTS, (".ts", ".tsx", ".js", ".jsx", ".mjs", "/index.ts", "/index.tsx", "/index.js")),

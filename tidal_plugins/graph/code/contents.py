@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from tidal_plugins.actions.files.content import Content
 from tidal_plugins.english.secrets import secrets
-from tidal_plugins.graph.traffic.code_file import CodeFile
-from tidal_plugins.graph.traffic.facts import Fact
-from tidal_plugins.graph.traffic.grammars import language_of
-from tidal_plugins.graph.traffic.manifests import is_manifest, manifest_facts
-from tidal_plugins.graph.traffic.outline import Outline, outline
-from tidal_plugins.graph.traffic.project import Project
-from tidal_plugins.graph.traffic.relations import CodeRelations
+from tidal_plugins.graph.code.code_file import CodeFile
+from tidal_plugins.graph.code.facts import Fact
+from tidal_plugins.graph.code.manifests import is_manifest, manifest_facts
+from tidal_plugins.graph.code.outline import Outline, language_of, outline
+from tidal_plugins.graph.code.project import Project
+from tidal_plugins.graph.code.relations import CodeRelations
 
 MAX_PARSED = 5_000_000
 """Characters of code that are parsed for one episode, which takes some ten seconds."""

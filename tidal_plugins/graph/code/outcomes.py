@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from tidal_plugins.graph.traffic.code_file import CodeFile, FactKey
-from tidal_plugins.graph.traffic.facts import Fact, Thing
-from tidal_plugins.graph.traffic.project import Project
-from tidal_plugins.graph.traffic.runs import Result, lists_all, results
+from tidal_plugins.graph.code.code_file import CodeFile, FactKey
+from tidal_plugins.graph.code.facts import Fact, Thing
+from tidal_plugins.graph.code.project import Project
+from tidal_plugins.graph.code.runs import Result, lists_all, results
 from tidal_plugins.patterns import lazy_re
 
 _ALL_PASSED = lazy_re(r"(?m)^(?:=+ )?\d+ passed(?:, \d+ (?:skipped|xfailed|xpassed|warnings?|deselected))* in [\d.]+s")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from tidal_plugins.graph.traffic.facts import LIKELY, SURE, Fact, Thing
-from tidal_plugins.graph.traffic.imports import Import
-from tidal_plugins.graph.traffic.modules import Modules
-from tidal_plugins.graph.traffic.naming import BY_FILE, SCRIPTS, dotted, matches
-from tidal_plugins.graph.traffic.outline import Call, Outline
-from tidal_plugins.graph.traffic.project import Project
+from tidal_plugins.graph.code.facts import LIKELY, SURE, Fact, Thing
+from tidal_plugins.graph.code.modules import Modules
+from tidal_plugins.graph.code.naming import dotted, matches
+from tidal_plugins.graph.code.outline import BY_FILE, SCRIPTS, Call, Import, Outline
+from tidal_plugins.graph.code.project import Project
 from tidal_plugins.patterns import lazy_re
 
 _TEST_FILE = lazy_re(
@@ -168,13 +167,13 @@ class CodeRelations:
         last = call.of.rpartition(".")[2]
         module = not last[:1].isupper() and self.outline.language not in BY_FILE
         return self._owned(f"{last}.{call.name}") or (
-            self._owned(call.name, Import(call.of, call.line)) if module else None
+            self._owned(call.name, Import(call.of, call.line, {})) if module else None
         )
 
     def _imported_member(self, one: Import, original: str | None, name: str) -> Thing | None:
         if original is None:
             return self._owned(name, one) or (self._imported(name, one) if self._modules.internal(one) else None)
-        inner = replace(one, module=f"{one.module}{'' if one.module.endswith('.') else '.'}{original}")
+        inner = one._replace(module=f"{one.module}{'' if one.module.endswith('.') else '.'}{original}")
         found = self._owned(f"{original}.{name}", one) or self._owned(name, inner)
         if found:
             return found

@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tidal_plugins.actions.paths import absolute, relative
-from tidal_plugins.graph.traffic.code_file import CodeFile
-from tidal_plugins.graph.traffic.grammars import language_of
-from tidal_plugins.graph.traffic.naming import matches
+from tidal_plugins.graph.code.code_file import CodeFile
+from tidal_plugins.graph.code.naming import matches
+from tidal_plugins.graph.code.outline import language_of
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage
 

@@ -11,17 +11,17 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.english.secrets import blanked
-from tidal_plugins.graph.traffic.code_file import CodeFile, FactKey
-from tidal_plugins.graph.traffic.contents import ContentReader, fragment, without_secrets
-from tidal_plugins.graph.traffic.facts import Fact, Thing, fact_of
-from tidal_plugins.graph.traffic.grammars import is_installed, language_of
-from tidal_plugins.graph.traffic.manifests import is_manifest
-from tidal_plugins.graph.traffic.outcomes import outcomes
-from tidal_plugins.graph.traffic.project import MAX_EPISODES, Project
-from tidal_plugins.graph.traffic.runs import MAX_RUN
-from tidal_plugins.graph.traffic.spans import Locator
-from tidal_plugins.graph.traffic.statements import Said, readings
-from tidal_plugins.graph.traffic.steps import MAX_CALLS, Ran, Step, Steps
+from tidal_plugins.graph.code.code_file import CodeFile, FactKey
+from tidal_plugins.graph.code.contents import ContentReader, fragment, without_secrets
+from tidal_plugins.graph.code.facts import Fact, Thing, fact_of
+from tidal_plugins.graph.code.manifests import is_manifest
+from tidal_plugins.graph.code.outcomes import outcomes
+from tidal_plugins.graph.code.outline import is_installed, language_of
+from tidal_plugins.graph.code.project import MAX_EPISODES, Project
+from tidal_plugins.graph.code.runs import MAX_RUN
+from tidal_plugins.graph.code.spans import Locator
+from tidal_plugins.graph.code.statements import Said, readings
+from tidal_plugins.graph.code.steps import MAX_CALLS, Ran, Step, Steps
 from tidal_plugins.model.clock import MICROSECOND, from_micros, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode

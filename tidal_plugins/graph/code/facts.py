@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tidal_plugins.graph.traffic.code_file import FactKey
+from tidal_plugins.graph.code.code_file import FactKey
 
 SURE = 0.95
 """Confidence of what a syntax tree says: as that of code in a text."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidal_plugins.graph.traffic.facts import Fact
-from tidal_plugins.graph.traffic.spans import Evidence
+from tidal_plugins.graph.code.facts import Fact
+from tidal_plugins.graph.code.spans import Evidence
 from tidal_plugins.model.clock import MICROSECOND
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
 

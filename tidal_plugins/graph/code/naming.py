@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tidal_plugins.graph.traffic.grammars import language_of
-
-SCRIPTS = frozenset(["javascript", "typescript", "tsx"])
-BY_FILE = frozenset([*SCRIPTS, "python"])
-"""Languages in which a module is a file, and a file knows only the names that it defines or imports."""
+from tidal_plugins.graph.code.outline import BY_FILE, language_of
 
 
 def dotted(path: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tidal_plugins.graph.traffic.project import FILES, NAMES, Project
+from tidal_plugins.graph.code.project import FILES, NAMES, Project
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage
 

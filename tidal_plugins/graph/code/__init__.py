@@ -1,1 +1,1 @@
-"""Tool traffic: what the calls of an agent's tools say about code, for the graph."""
+"""Code: what the calls of an agent's tools show of it, for the graph."""

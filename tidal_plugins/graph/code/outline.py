@@ -309,7 +309,8 @@ class _Reading:
         if node.type != "superclass" and inside and _NAME.match(said.lstrip("#")):
             scope = replace(self.scope, function=caller) if caller and not self.scope.function else self.scope
             called = _Called(scope, of, _last(said) if node.type in _CREATIONS else said, name.start_point[0])
-            self.called.setdefault(name.start_byte, called)
+            if caller or name.start_byte not in self.called:
+                self.called[name.start_byte] = called
 
     def _bind(self, name: str, captures: Captures, *, own: bool) -> None:
         value, scope = _text(captures, "value"), self.scope

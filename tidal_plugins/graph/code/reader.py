@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import NamedTuple
 
 from tidal_plugins.actions.files.content import Content
@@ -34,6 +35,8 @@ CONFIRMED_AFTER = timedelta(days=7)
 half a year, so that more often would only cost."""
 APART = 2 * MICROSECOND
 """Time between two calls of one turn, of which nobody noted the times: room for what ends before the next begins."""
+MAX_LINE = 200
+"""Characters of a line that is evidence as a whole."""
 
 
 @dataclass(slots=True)
@@ -45,16 +48,6 @@ class CodeReading:
     shown: frozenset[int]
     project: Project
     paths: frozenset[str] = frozenset()
-
-    @property
-    def new(self) -> list[str]:
-        """Return the paths of the files that were not known before."""
-        return self.project.new()
-
-    def store(self, storage: Storage) -> bool:
-        """Write what is known of the code now. Call it inside the transaction of the last reading; ``False`` if another
-        process was faster."""
-        return self.project.store(storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ class CodeReader:
             return CodeReading([], frozenset(), project)
         reading = _Reading(self, episode, project, ContentReader(project))
         reading.run()
-        return CodeReading(readings(reading.said), frozenset(reading.shown), project, frozenset(reading.paths))
+        return CodeReading(_readings(reading.said), frozenset(reading.shown), project, frozenset(reading.paths))
 
 
 @dataclass(slots=True)
@@ -87,7 +80,7 @@ class _Reading:
     episode: Episode
     project: Project
     contents: ContentReader
-    said: list[Said] = field(default_factory=list)
+    said: list[tuple[Evidence, Assertion]] = field(default_factory=list)
     shown: set[int] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     moved: dict[str, CodeFile] = field(default_factory=dict)
@@ -156,7 +149,7 @@ class _Reading:
         """Take a reading that is older than what is known: what is no more ended by then."""
         for fact in self._facts(step, file)[1][: self.reader.max_facts]:
             until = None if fact.key in set(file.facts) else from_micros(file.at)
-            self.said.append(Said(fact, self._locator(step).find(fact.line, "", fact.object.name), False, at, until))
+            self._state(fact, self._locator(step).find(fact.line, "", fact.object.name), at, until)
 
     def _facts(self, step: Step, file: CodeFile) -> tuple[list[Fact], list[Fact], bool]:
         """Return the relations before and after a step, and whether the latter are all of the file."""
@@ -183,11 +176,21 @@ class _Reading:
         locate = self._locator(step)
         for key in sorted(ended):
             fact = fact_of(key)
-            self.said.append(Said(fact, locate.old(fact.subject.name, fact.object.name), True, at))
+            self._end(fact, locate.old(fact.subject.name, fact.object.name), at)
         content = step.after or fragment("\n".join(new for _, new in step.edits))
         for fact in fresh:
             line = content.lines.get(fact.line + 1, "")
-            self.said.append(Said(fact, locate.find(fact.line, line, fact.object.name), False, at))
+            self._state(fact, locate.find(fact.line, line, fact.object.name), at)
+
+    def _end(self, fact: Fact, at: Evidence, time: datetime) -> None:
+        self._state(fact, at, time - MICROSECOND, time)
+
+    def _state(self, fact: Fact, at: Evidence, begins: datetime, ends: datetime | None = None) -> None:
+        subject, object_ = (
+            Mention(thing.name, thing.type, "technical", at.start, at.end) for thing in (fact.subject, fact.object)
+        )
+        said = Assertion(subject, fact.predicate, object_, at.start, at.end, fact.confidence, False, begins, ends)
+        self.said.append((at, said))
 
     def _locator(self, step: Step) -> Locator:
         if step.read and step.result is not None:
@@ -212,9 +215,9 @@ class _Reading:
                 continue
             locate = Locator(self.messages[ran.result].text, ran.result, None, outcome.file.path)
             for key in sorted(outcome.ended):
-                self.said.append(Said(fact_of(key), locate.named(key[0], key[3]), True, at))
+                self._end(fact_of(key), locate.named(key[0], key[3]), at)
             for fact, line in outcome.fresh:
-                self.said.append(Said(fact, locate.find(0, line, fact.object.name), False, at))
+                self._state(fact, locate.find(0, line, fact.object.name), at)
             self._note(outcome.file, at, confirmed=False)
 
 
@@ -291,40 +294,12 @@ def _only_certain(found: Outline, text: str) -> None:
         del found.definitions[name]
 
 
-@dataclass(slots=True)
-class Said:
-    """A relation that a call states, or ends."""
-
-    fact: Fact
-    evidence: Evidence
-    ended: bool
-    at: datetime
-    until: datetime | None = None
-
-
-def readings(said: Iterable[Said]) -> list[Reading]:
+def _readings(said: Iterable[tuple[Evidence, Assertion]]) -> list[Reading]:
     """Return what was said, in order, as one reading for each run of relations with evidence in the same text."""
-    grouped: list[tuple[Evidence, list[Assertion]]] = []
-    for each in said:
-        if not grouped or grouped[-1][0].place != each.evidence.place:
-            grouped.append((each.evidence, []))
-        grouped[-1][1].append(_assertion(each))
     return [
-        Reading(place.position, None, Extraction((), tuple(all_said)), place.call, parsed=True)
-        for place, all_said in grouped
+        Reading(position, None, Extraction((), tuple(assertion for _, assertion in group)), call, parsed=True)
+        for (position, call), group in groupby(said, key=lambda each: each[0][:2])
     ]
-
-
-def _assertion(said: Said) -> Assertion:
-    fact, span = said.fact, said.evidence
-    subject = Mention(fact.subject.name, fact.subject.type, "technical", span.start, span.end)
-    object_ = Mention(fact.object.name, fact.object.type, "technical", span.start, span.end)
-    begins, ends = (said.at - MICROSECOND, said.at) if said.ended else (said.at, said.until)
-    return Assertion(subject, fact.predicate, object_, span.start, span.end, fact.confidence, False, begins, ends)
-
-
-MAX_LINE = 200
-"""Characters of a line that is evidence as a whole."""
 
 
 class Evidence(NamedTuple):
@@ -334,10 +309,6 @@ class Evidence(NamedTuple):
     call: int | None
     start: int
     end: int
-
-    @property
-    def place(self) -> tuple[int, int | None]:
-        return self.position, self.call
 
 
 @dataclass(slots=True)

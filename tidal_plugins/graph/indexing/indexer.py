@@ -79,7 +79,7 @@ class EpisodeIndexer:
                 if self._episode(job) != episode or not self.jobs.current(self.scope, kind, [job]):
                     return False
                 last = number == len(batches)
-                if last and not code.store(self.storage):
+                if last and not code.project.store(self.storage):
                     return False
                 apply(self.storage, self.scope, batch, now, self.settings)
                 if last:

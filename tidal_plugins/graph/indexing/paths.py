@@ -67,7 +67,7 @@ def join_shorter(storage: Storage, scope: Scope, code: CodeReading, now: datetim
     An end that two files share stands for neither: a merge from the time when there was one is undone. A merge that a
     user has undone is not made again. Call it in the transaction that writes the new files.
     """
-    ends = {end for path in code.new for end in _ends(path)}
+    ends = {end for path in code.project.new() for end in _ends(path)}
     code.project.load(ends)
     ends = {end for end in ends if code.project.file(end) is None}
     said = {_id(scope, end): end for end in ends}

@@ -65,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=folder, required=not folder, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=SHIPPED, metavar="FILE")
     parser.add_argument("--measure", action="store_true", help="only measure what the weights read at each threshold")
+    parser.add_argument("--turns", type=Path, metavar="FILE", help="labelled turns of your own to measure too")
     args = parser.parse_args(argv)
     data = args.data if args.data.is_dir() else args.data.parent  # the other benchmarks are given a file in it
     rows = [*own(), *joined(data)]
@@ -73,9 +74,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         fit(seen, args.out)
         print(f"{args.out}: {args.out.stat().st_size} bytes, {len(seen)} turns")
     unseen = [row for row in rows if apart(row)]
+    more = {args.turns.stem: _lines(args.turns)} if args.turns else {}
     report({"fitted on": seen, "own, kept apart": [row for row in unseen if row["source"].startswith("own")],
             "stories kept apart": [row for row in unseen if row["source"].startswith("story")],
-            "LoCoMo": foreign(data)}, args.out)  # fmt: skip
+            "LoCoMo": foreign(data), **more}, args.out)  # fmt: skip
 
 
 # data

@@ -25,7 +25,7 @@ from tidal_plugins.patterns import lazy_re
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-THRESHOLD = 0.4
+THRESHOLD = 0.45
 """Chance from which on a candidate is kept."""
 LONGEST = 4_000
 """Characters of a text that is talk. Longer ones are documents and drafts."""
@@ -284,7 +284,7 @@ def _end(sentence: Sentence, token: Token, tokens: tuple[int, int], known: Episo
             return None  # «his sister» is nobody by that name
         first += 1
     start, end = sentence.span((first, last))
-    if not sentence.text[start:end].strip() or "\n\n" in sentence.text[start:end]:
+    if not any(map(str.isalnum, sentence.text[start:end])) or "\n\n" in sentence.text[start:end]:
         return None
     person = token.ent_type_ == "PERSON" or bool(kin_word(token))
     return Mention(sentence.text[start:end], "person" if person else "concept", "contextual", start, end)

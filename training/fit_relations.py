@@ -44,8 +44,8 @@ NONE = "none"
 """The class of what is not stated."""
 KINS = frozenset("parent_of child_of sibling_of partner_of friend_of neighbour_of".split()).union(KIN.values())
 STRENGTHS = 0.3, 1.0
-"""Inverses of the penalties on large weights, of the filter and of the predicates. By leaving conversations out, a filter
-with .1 has an average precision of .519, with .3 of .530, as with .5."""
+"""Inverses of the penalties on large weights, of the filter and of the predicates. By leaving conversations out, one
+of .1 has an average precision of .519, of .3 .530, as of .5."""
 SEEN = 2
 """Candidates in which a feature must occur."""
 EXAMPLES, EXAMPLE_WEIGHT = "example:", 5.0

@@ -1,6 +1,6 @@
 """Measure what the graph learns of code from an agent's tool calls: an agent reads a package, three files a turn.
 
-    python benchmarks/code.py --package tidal_plugins --ask GraphIndexer.run Scope
+    python benchmarks/code.py --package tidal_plugins --ask EpisodeIndexer.index add_evidence
 
 Prints how long the turns took to index, how many relations came of them, and the answers of ``graph.impact`` to the
 questions. Functions that others call by name are asked for as well, and their direct dependents compared with those
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--package", default="tidal_plugins", help="a folder below the root of this repository")
     parser.add_argument("--files", type=int, help="only so many files")
     parser.add_argument(
-        "--ask", nargs="*", default=["add_evidence", "GraphIndexer"], help="names to ask graph.impact for"
+        "--ask", nargs="*", default=["add_evidence", "EpisodeIndexer.index"], help="names to ask graph.impact for"
     )
     options = parser.parse_args(arguments)
     files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / options.package).rglob("*.py"))[: options.files]

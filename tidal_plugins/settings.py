@@ -147,7 +147,7 @@ class GraphSettings(Group):
     """Days in which the confidence of a relation falls by half if nothing confirms it."""
     language_model: str | None = None
     """The model of spaCy that parses talk, by its name or path. ``None`` is ``en_core_web_sm``."""
-    relation_threshold: float = Field(0.4, gt=0, le=1)
+    relation_threshold: float = Field(0.45, gt=0, le=1)
     """Chance from which on a relation of talk is kept. Lower ones keep more: at 0.1 eight times as many, most of which
     are wrong."""
 

@@ -41,7 +41,7 @@ IMPORTS = {
     "cli": "from tidal_plugins.apps.cli.main import app",
     "inspect": "from tidal_plugins.apps.inspect.app import HERE; HERE.joinpath('static/style.css').read_text()",
     "mcp": "import tidal_plugins.apps.mcp.server, tidal_plugins.apps.mcp.http",
-    "code": "from tidal_plugins.graph.traffic.grammars import is_installed, language_of\n"
+    "code": "from tidal_plugins.graph.code.outline import is_installed, language_of\n"
     "ends = 'py js ts tsx go rs java c cpp cs rb php sql sh'\n"
     "assert all(is_installed(language_of(f'file.{end}')) for end in ends.split())",
     "language": "import spacy",

@@ -1,4 +1,4 @@
-"""Helpers for tests of code in tool traffic: calls of an agent's tools, and what the graph holds of them."""
+"""Helpers for tests of code: calls of an agent's tools, and what the graph holds of them."""
 
 from __future__ import annotations
 

@@ -185,6 +185,7 @@ def test_huge_minified_and_hostile_files_are_passed_over(memory: TidalMemory) ->
         read("min.js", "function a(){b()};" * 20_000),
         read("deep.js", "if(a){" * 30_000 + "}" * 30_000),
         read("deep.py", "(" * 50_000),
+        read("list.js", "export const ones = () => [" + "1,\n" * 30_000 + "];\n"),
         read("small.py", "def f(): ...\n"),
     )
     assert sentences(memory) == {"f is defined in small.py"}

@@ -47,7 +47,9 @@ def check(text: str, extraction: Extraction) -> None:
     """Assert that each span supports what was read."""
     sides = [side for one in extraction.assertions for side in (one.subject, one.object)]
     for one in [*extraction.mentions, *sides]:
-        assert text[one.start : one.end].replace("\ue000", " ") == one.name != "", text
+        shown = text[one.start : one.end].replace("\ue000", " ")
+        unsaid = one.name == "I" and one.category == "contextual" and len(shown) == 1  # «Sold the boat.»
+        assert shown == one.name != "" or unsaid, text
         assert one.category == CATEGORIES[one.type], text
     for said in extraction.assertions:
         assert 0 <= said.start < said.end <= len(text), text
@@ -99,7 +101,7 @@ def test_dates_say_when_a_statement_is_true() -> None:
         return time and f"{time.astimezone(UTC):%Y-%m-%d}"
 
     for text, *expected in TABLE["times"]:
-        first = read(text).assertions[0]
+        first = RuleExtractor(threshold=0.4).extract_graph([text])[0].assertions[0]
         assert [day(first.valid_from), day(first.valid_until)] == expected, text
 
 
@@ -133,7 +135,7 @@ def clock() -> FrozenClock:
 
 @pytest.fixture
 def memory(open_memory: Any) -> TidalMemory:
-    return open_memory(settings=Tuning(graph={"background": False}))
+    return open_memory(settings=Tuning(graph={"background": False, "relation_threshold": 0.4}))
 
 
 def known(memory: TidalMemory, **asked: Any) -> set[str]:

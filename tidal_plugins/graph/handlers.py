@@ -64,9 +64,9 @@ class TurnReading(Handler[Extracted]):
         return self.tuning.graph.claim + self.tuning.models.timeout
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
+        from tidal_plugins.graph.code.reader import CodeReader
         from tidal_plugins.graph.indexing.indexer import EpisodeIndexer
         from tidal_plugins.graph.reading.episode import EpisodeReader
-        from tidal_plugins.graph.traffic.reader import TrafficReader
 
         settings, compaction = self.tuning.graph, self.tuning.compaction
         stopped, timeout = self.jobs.throttle.stopped, self.tuning.models.timeout
@@ -81,8 +81,8 @@ class TurnReading(Handler[Extracted]):
             settings.relation_threshold,
         )
         extra, foreign = compaction.file_tools, compaction.system_paths
-        traffic = TrafficReader(self.storage, scope, extra, foreign, settings.max_assertions)
-        indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings, self.episodes, reader, traffic)
+        code = CodeReader(self.storage, scope, extra, foreign, settings.max_assertions)
+        indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings, self.episodes, reader, code)
         return sum((indexer.index(READ, job) for job in jobs), Extracted())
 
 

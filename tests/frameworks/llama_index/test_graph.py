@@ -47,7 +47,6 @@ def texts(nodes):
 # the retriever
 
 
-@pytest.mark.xfail(strict=True, reason="what is said of code in prose is seldom read as a relation")
 def test_relations_around_what_a_query_names_come_with_the_words_that_say_so(shop):
     nodes = TidalGraphRetriever(shop).retrieve("What calls calculate_tax_liability?")
     best = nodes[0].node

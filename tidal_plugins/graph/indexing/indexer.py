@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidal_plugins.errors import Closed
+from tidal_plugins.graph.code.reader import CodeReader, CodeReading
 from tidal_plugins.graph.handlers import EpisodesOf
 from tidal_plugins.graph.indexing.batches import WriteBatch, to_batches
 from tidal_plugins.graph.indexing.paths import join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.relatives import join_relatives
 from tidal_plugins.graph.indexing.writing import apply
 from tidal_plugins.graph.reading.episode import EpisodeReader
-from tidal_plugins.graph.traffic.reader import Traffic, TrafficReader
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
@@ -40,7 +40,7 @@ class EpisodeIndexer:
     settings: GraphTuning
     episodes: EpisodesOf
     reader: EpisodeReader
-    traffic: TrafficReader
+    code: CodeReader
 
     def index(self, kind: str, job: Job) -> Extracted:
         """Index the episode of a job, and return the counts. Raises whatever the extractor raises."""
@@ -50,11 +50,11 @@ class EpisodeIndexer:
                 with self.storage.transaction():
                     self.jobs.finish(self.scope, kind, [job])
                 return Extracted()
-            traffic = self.traffic.read(episode)
-            readings = [*self.reader.read(episode, skipped=traffic.shown), *traffic.readings]
-            paths = with_full_paths(self.storage, self.scope, readings, traffic)
+            code = self.code.read(episode)
+            readings = [*self.reader.read(episode, skipped=code.shown), *code.readings]
+            paths = with_full_paths(self.storage, self.scope, readings, code)
             batches, dropped = to_batches(self.scope, episode, readings, self.settings, paths)
-            if self._write(kind, job, episode, batches or [WriteBatch()], traffic):
+            if self._write(kind, job, episode, batches or [WriteBatch()], code):
                 return Extracted(
                     episodes=1,
                     mentions=sum(len(reading.extraction.mentions) for reading in readings),
@@ -66,7 +66,7 @@ class EpisodeIndexer:
         self.jobs.give_back(self.scope, kind, [job])  # its files change all the time
         return Extracted()
 
-    def _write(self, kind: str, job: Job, episode: Episode, batches: Sequence[WriteBatch], traffic: Traffic) -> bool:
+    def _write(self, kind: str, job: Job, episode: Episode, batches: Sequence[WriteBatch], code: CodeReading) -> bool:
         """Write an episode batch by batch, and return whether no other process was faster.
 
         The last transaction removes the job. If the process dies before, all batches are written again, which changes
@@ -79,11 +79,11 @@ class EpisodeIndexer:
                 if self._episode(job) != episode or not self.jobs.current(self.scope, kind, [job]):
                     return False
                 last = number == len(batches)
-                if last and not traffic.store(self.storage):
+                if last and not code.project.store(self.storage):
                     return False
                 apply(self.storage, self.scope, batch, now, self.settings)
                 if last:
-                    join_shorter(self.storage, self.scope, traffic, now)
+                    join_shorter(self.storage, self.scope, code, now)
                     join_relatives(self.storage, self.scope, batches, now)
                     self.jobs.finish(self.scope, kind, [job])
             if number < len(batches):

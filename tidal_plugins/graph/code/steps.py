@@ -14,7 +14,7 @@ from tidal_plugins.actions.files.tracked import Said, Tracked
 from tidal_plugins.actions.paths import within
 from tidal_plugins.actions.shell.commands import read_command
 from tidal_plugins.actions.table import Tools, known
-from tidal_plugins.graph.traffic.project import Project
+from tidal_plugins.graph.code.project import Project
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.patterns import lazy_re
 

@@ -1,49 +1,46 @@
-"""Traffic reader: the relations of code that the calls of an episode's tools show, and those that they end.
+"""Code reader: the relations of code that the calls of an episode's tools show, and those that they end.
 
-Runs in the background, when the episode is indexed. Calls no model.
+Runs in the background, when the episode is indexed. Calls no model. Secrets are not read or kept.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import groupby
+from typing import NamedTuple
 
+from tidal_plugins.actions.files.content import Content
 from tidal_plugins.actions.table import Tools
-from tidal_plugins.english.secrets import blanked
-from tidal_plugins.graph.traffic.code_file import CodeFile, FactKey
-from tidal_plugins.graph.traffic.contents import ContentReader, fragment, without_secrets
-from tidal_plugins.graph.traffic.facts import Fact, Thing, fact_of
-from tidal_plugins.graph.traffic.grammars import is_installed, language_of
-from tidal_plugins.graph.traffic.manifests import is_manifest
-from tidal_plugins.graph.traffic.outcomes import outcomes
-from tidal_plugins.graph.traffic.project import MAX_EPISODES, Project
-from tidal_plugins.graph.traffic.runs import MAX_RUN
-from tidal_plugins.graph.traffic.spans import Locator
-from tidal_plugins.graph.traffic.statements import Said, readings
-from tidal_plugins.graph.traffic.steps import MAX_CALLS, Ran, Step, Steps
+from tidal_plugins.english.secrets import blanked, secrets
+from tidal_plugins.graph.code.manifests import is_manifest, manifest_facts
+from tidal_plugins.graph.code.outline import Outline, is_installed, language_of, outline
+from tidal_plugins.graph.code.project import MAX_EPISODES, CodeFile, Fact, FactKey, Project, Thing, fact_of
+from tidal_plugins.graph.code.relations import CodeRelations
+from tidal_plugins.graph.code.runs import MAX_RUN, outcomes
+from tidal_plugins.graph.code.steps import MAX_CALLS, Ran, Step, Steps
 from tidal_plugins.model.clock import MICROSECOND, from_micros, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.graph import Reading
+from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
 from tidal_plugins.storage.base import Storage
 
-SURE = 0.95
-"""Confidence of what a syntax tree says: as that of code in a text."""
 MAX_PARSED = 5_000_000
 """Characters of code that are parsed for one episode, which takes some ten seconds."""
 CONFIRMED_AFTER = timedelta(days=7)
 """The relations of a file that is read again are confirmed this long after the last time: confidence fades by half in
 half a year, so that more often would only cost."""
-
-
 APART = 2 * MICROSECOND
 """Time between two calls of one turn, of which nobody noted the times: room for what ends before the next begins."""
+MAX_LINE = 200
+"""Characters of a line that is evidence as a whole."""
 
 
 @dataclass(slots=True)
-class Traffic:
+class CodeReading:
     """What the calls of an episode say. ``shown`` are the places of results that are code and no prose; ``project`` has
     the changes to be stored with the readings."""
 
@@ -52,19 +49,9 @@ class Traffic:
     project: Project
     paths: frozenset[str] = frozenset()
 
-    @property
-    def new(self) -> list[str]:
-        """Return the paths of the files that were not known before."""
-        return self.project.new()
-
-    def store(self, storage: Storage) -> bool:
-        """Write what is known of the code now. Call it inside the transaction of the last reading; ``False`` if another
-        process was faster."""
-        return self.project.store(storage)
-
 
 @dataclass(frozen=True, slots=True)
-class TrafficReader:
+class CodeReader:
     """Reads the tool calls of episodes of one scope.
 
     ``extra`` are the tools that a user adds to the table. Files in ``foreign`` folders are no code of the project.
@@ -77,23 +64,23 @@ class TrafficReader:
     foreign: Collection[str]
     max_facts: int
 
-    def read(self, episode: Episode) -> Traffic:
+    def read(self, episode: Episode) -> CodeReading:
         """Return what the calls of an episode say that were not read before."""
         project = Project(self.storage, self.scope, self.foreign)
         if not any(message.tool_calls for message in episode.messages):
-            return Traffic([], frozenset(), project)
+            return CodeReading([], frozenset(), project)
         reading = _Reading(self, episode, project, ContentReader(project))
         reading.run()
-        return Traffic(readings(reading.said), frozenset(reading.shown), project, frozenset(reading.paths))
+        return CodeReading(_readings(reading.said), frozenset(reading.shown), project, frozenset(reading.paths))
 
 
 @dataclass(slots=True)
 class _Reading:
-    reader: TrafficReader
+    reader: CodeReader
     episode: Episode
     project: Project
     contents: ContentReader
-    said: list[Said] = field(default_factory=list)
+    said: list[tuple[Evidence, Assertion]] = field(default_factory=list)
     shown: set[int] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     moved: dict[str, CodeFile] = field(default_factory=dict)
@@ -162,7 +149,7 @@ class _Reading:
         """Take a reading that is older than what is known: what is no more ended by then."""
         for fact in self._facts(step, file)[1][: self.reader.max_facts]:
             until = None if fact.key in set(file.facts) else from_micros(file.at)
-            self.said.append(Said(fact, self._locator(step).find(fact.line, "", fact.object.name), False, at, until))
+            self._state(fact, self._locator(step).find(fact.line, "", fact.object.name), at, until)
 
     def _facts(self, step: Step, file: CodeFile) -> tuple[list[Fact], list[Fact], bool]:
         """Return the relations before and after a step, and whether the latter are all of the file."""
@@ -189,11 +176,21 @@ class _Reading:
         locate = self._locator(step)
         for key in sorted(ended):
             fact = fact_of(key)
-            self.said.append(Said(fact, locate.old(fact.subject.name, fact.object.name), True, at))
+            self._end(fact, locate.old(fact.subject.name, fact.object.name), at)
         content = step.after or fragment("\n".join(new for _, new in step.edits))
         for fact in fresh:
             line = content.lines.get(fact.line + 1, "")
-            self.said.append(Said(fact, locate.find(fact.line, line, fact.object.name), False, at))
+            self._state(fact, locate.find(fact.line, line, fact.object.name), at)
+
+    def _end(self, fact: Fact, at: Evidence, time: datetime) -> None:
+        self._state(fact, at, time - MICROSECOND, time)
+
+    def _state(self, fact: Fact, at: Evidence, begins: datetime, ends: datetime | None = None) -> None:
+        subject, object_ = (
+            Mention(thing.name, thing.type, "technical", at.start, at.end) for thing in (fact.subject, fact.object)
+        )
+        said = Assertion(subject, fact.predicate, object_, at.start, at.end, fact.confidence, False, begins, ends)
+        self.said.append((at, said))
 
     def _locator(self, step: Step) -> Locator:
         if step.read and step.result is not None:
@@ -218,12 +215,153 @@ class _Reading:
                 continue
             locate = Locator(self.messages[ran.result].text, ran.result, None, outcome.file.path)
             for key in sorted(outcome.ended):
-                self.said.append(Said(fact_of(key), locate.named(key[0], key[3]), True, at))
+                self._end(fact_of(key), locate.named(key[0], key[3]), at)
             for fact, line in outcome.fresh:
-                self.said.append(Said(fact, locate.find(0, line, fact.object.name), False, at))
+                self._state(fact, locate.find(0, line, fact.object.name), at)
             self._note(outcome.file, at, confirmed=False)
 
 
 def _renamed(key: FactKey, names: Mapping[str, str]) -> Fact:
     subject, object_ = (Thing(names.get(name, name), type_) for name, type_ in (key[:2], key[3:]))
     return Fact(subject, key[2], object_, -1)
+
+
+@dataclass(slots=True)
+class ContentReader:
+    """Reads contents of the files of a project. ``parsed`` counts their characters; the last one may be ``damaged``."""
+
+    project: Project
+    parsed: int = 0
+    damaged: bool = False
+
+    def facts(self, path: str, content: Content, file: CodeFile, *, claim: bool = False) -> list[Fact]:
+        """Return the relations of a content. With ``claim`` the file has the names that it defines from now on."""
+        text = _text(without_secrets(content))
+        self.parsed += len(text)
+        if not content.lines or self.parsed > MAX_PARSED:
+            return []
+        if is_manifest(path):
+            return list(manifest_facts(path, text)) if content.complete else []
+        language = language_of(path)
+        found = outline(text, language) if language else None
+        if found is None:
+            return []
+        self.damaged = found.damaged
+        if not content.complete:
+            _only_certain(found, text)
+        if claim:
+            if content.complete:
+                self.project.release(path, file.names.keys() - found.definitions.keys())
+                file.names = {}
+            file.names |= self.project.claim(path, found.definitions.keys())
+        facts = CodeRelations(path, found, file.names, self.project).facts()
+        return list({fact.key: fact for fact in reversed(list(facts))}.values())[::-1]
+
+
+def fragment(text: str) -> Content:
+    """Return the text of an edit as a content of which not all is known."""
+    content = Content.of(text) if text else Content()
+    content.total = None
+    return content
+
+
+def without_secrets(content: Content) -> Content:
+    """Return a content with spaces in place of its secrets; its lines stay where they are."""
+    text = _text(content)
+    found = list(secrets(text))
+    if not found:
+        return content
+    for start, end, _ in found:
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    lines = text.split("\n")
+    return Content({number: lines[number - 1] for number in content.lines}, content.total, content.ends)
+
+
+def _text(content: Content) -> str:
+    """Return the known lines at their places, with empty ones between them."""
+    return "\n".join(content.lines.get(number, "") for number in range(1, max(content.lines, default=0) + 1))
+
+
+def _only_certain(found: Outline, text: str) -> None:
+    """Leave out the definitions of a part of a file that stand in something that is not shown: those further in."""
+    lines = text.split("\n")
+    inner = {
+        name
+        for name, each in found.definitions.items()
+        if each.owner not in found.definitions and lines[each.line][:1].isspace() and "." not in name
+    }
+    for name in inner:
+        del found.definitions[name]
+
+
+def _readings(said: Iterable[tuple[Evidence, Assertion]]) -> list[Reading]:
+    """Return what was said, in order, as one reading for each run of relations with evidence in the same text."""
+    return [
+        Reading(position, None, Extraction((), tuple(assertion for _, assertion in group)), call, parsed=True)
+        for (position, call), group in groupby(said, key=lambda each: each[0][:2])
+    ]
+
+
+class Evidence(NamedTuple):
+    """A part of a text: of the message at ``position``, or of the arguments of its ``call``."""
+
+    position: int
+    call: int | None
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Locator:
+    """Finds lines in a text. Searches on from the last line that was found, because relations come in order."""
+
+    text: str
+    position: int
+    call: int | None
+    path: str
+    olds: Sequence[str] = ()
+    last: int = 0
+
+    def find(self, number: int, line: str, name: str) -> Evidence:
+        """Return where a line stands, or else a name, or else the path of the file."""
+        wanted = line.strip()
+        start = self._search(wanted) if number >= 0 and wanted else -1
+        if start < 0:
+            return self.named(name)
+        self.last = start
+        return self._at(start, wanted)
+
+    def old(self, *names: str) -> Evidence:
+        """Return the line of what an edit replaced that names something that is no more, or else the path."""
+        for old in self.olds:
+            for line in old.split("\n"):
+                if line.strip() and any(name.rpartition(".")[2] in line for name in names):
+                    return self.find(0, line, names[0])
+        return self.named()
+
+    def _search(self, wanted: str) -> int:
+        found = self.text.find(wanted, self.last)
+        return found if found >= 0 or not self.last else self.text.find(wanted)
+
+    def named(self, *names: str) -> Evidence:
+        """Return where the first of the names stands, or else the path of the file, or else the beginning."""
+        for wanted in (*names, self.path, self.path.rpartition("/")[2]):
+            start = self.text.find(wanted) if wanted else -1
+            if start >= 0:
+                return self._line(start, start + len(wanted))
+        body = self.text.strip()
+        return self._at(self.text.find(body), body[:80]) if body else Evidence(self.position, self.call, 0, 1)
+
+    def _line(self, start: int, end: int) -> Evidence:
+        """Return the line around a name, or the name alone in a long one."""
+        first = self.text.rfind("\n", 0, start) + 1
+        last = self.text.find("\n", end)
+        line = self.text[first : len(self.text) if last < 0 else last]
+        first += len(line) - len(line.lstrip())
+        short = len(line) <= MAX_LINE
+        return Evidence(
+            self.position, self.call, first if short else start, first + len(line.strip()) if short else end
+        )
+
+    def _at(self, start: int, wanted: str) -> Evidence:
+        return Evidence(self.position, self.call, start, start + len(wanted))

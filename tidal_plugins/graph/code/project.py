@@ -6,16 +6,103 @@ goes when one of them is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
+from tidal_plugins.actions.files.content import Content
 from tidal_plugins.actions.paths import absolute, relative
-from tidal_plugins.graph.traffic.code_file import CodeFile
-from tidal_plugins.graph.traffic.grammars import language_of
-from tidal_plugins.graph.traffic.naming import matches
+from tidal_plugins.graph.code.outline import BY_FILE, language_of
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage
+
+SURE = 0.95
+"""Confidence of what a syntax tree says: as that of code in a text."""
+LIKELY = 0.7
+"""Confidence that an object is of the only class around whose name ends like its own: ``store`` of ``OrderStore``."""
+
+
+class Thing(NamedTuple):
+    """An entity by its name and its type."""
+
+    name: str
+    type: str
+
+
+class Fact(NamedTuple):
+    """A relation that a line of a file states, counted from 0."""
+
+    subject: Thing
+    predicate: str
+    object: Thing
+    line: int
+    confidence: float = SURE
+
+    @property
+    def key(self) -> FactKey:
+        return (*self.subject, self.predicate, *self.object)
+
+
+def fact_of(key: FactKey) -> Fact:
+    """Return a relation as it was kept, without its line."""
+    return Fact(Thing(*key[:2]), key[2], Thing(*key[3:]), -1)
+
+
+MAX_KEPT = 200_000
+"""Characters of a file's content that are kept: as many as are parsed."""
+
+FactKey = tuple[str, str, str, str, str]
+"""A relation as it is kept: subject and its type, predicate, object and its type."""
+
+
+@dataclass(slots=True)
+class CodeFile:
+    """A file as the episodes so far know it. ``at`` is the time of the last of them, in microseconds."""
+
+    path: str
+    at: int = 0
+    confirmed: int = 0
+    facts: list[FactKey] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    episodes: list[str] = field(default_factory=list)
+    lines: dict[int, str] = field(default_factory=dict)
+    total: int | None = None
+    ends: bool | None = None
+    runs: list[FactKey] = field(default_factory=list)
+    """What the last run of the tests in it said."""
+
+    @property
+    def content(self) -> Content:
+        return Content(dict(self.lines), self.total, self.ends)
+
+    def keep(self, content: Content | None) -> None:
+        """Keep a content, or none if it is too long."""
+        small = content is not None and sum(map(len, content.lines.values())) <= MAX_KEPT
+        self.lines, self.total, self.ends = {}, None, None
+        if content is not None and small:
+            self.lines, self.total, self.ends = dict(content.lines), content.total, content.ends
+
+    def value(self) -> dict[str, Any]:
+        value = asdict(self)
+        numbers = sorted(self.lines)
+        return {
+            **value,
+            "facts": [list(fact) for fact in self.facts],
+            "runs": [list(fact) for fact in self.runs],
+            "numbers": [[run[0], len(run)] for run in Content(self.lines).runs()],
+            "lines": [self.lines[number] for number in numbers],
+        }
+
+    @classmethod
+    def of(cls, value: Mapping[str, Any]) -> CodeFile:
+        given = dict(value)
+        numbers = [number for start, count in given.pop("numbers") for number in range(start, start + count)]
+        given["lines"] = dict(zip(numbers, given["lines"], strict=True))
+        given["facts"] = [tuple(fact) for fact in given["facts"]]
+        given["runs"] = [tuple(fact) for fact in given["runs"]]
+        return cls(**given)
+
 
 FILES, NAMES, PROJECT = "code-files", "code-names", "code-project"
 """Collections: files by path, the files that define a name by name, and one document about all."""
@@ -239,3 +326,41 @@ class Project:
         for key in keys:
             self._stored[collection, key] = found.get(key)
         return {key: dict(value) for key, value in found.items() if value}
+
+
+def forget_code(storage: Storage, scope: Scope, episodes: Collection[str]) -> None:
+    """Remove what rests on episodes that are forgotten. Call it inside their transaction."""
+    if not episodes:
+        return
+    project = Project(storage, scope)
+    for document in storage.documents(scope, FILES):
+        if not document.value or not set(episodes).isdisjoint(document.value["episodes"]):
+            project.remove(document.key)
+        else:
+            project.load([document.key])
+    project.forget_hints(document.key for document in storage.documents(scope, NAMES))
+    project.followed = {id_: count for id_, count in project.followed.items() if id_ not in episodes}
+    project.store(storage)
+
+
+def dotted(path: str) -> Iterator[str]:
+    """Yield the names by which code of Python may import a file."""
+    file = PurePosixPath(path)
+    if file.suffix == ".py":
+        parts = [*file.parent.parts, *([] if file.stem == "__init__" else [file.stem])]
+        yield from (".".join(parts[start:]) for start in range(len(parts)))
+
+
+def matches(path: str, module: str, importer: str) -> bool:
+    """Return whether a file may be a module, or one of its parts, by the ends of their paths."""
+    parts = [part for part in module.replace("::", "/").replace("\\", "/").replace(".", "/").split("/") if part]
+    while parts and parts[0] in ("crate", "self", "super", "@", "~"):
+        parts = parts[1:]
+    file = PurePosixPath(path)
+    places = [[*file.parent.parts, file.stem], [*file.parent.parts]]
+    if not parts:
+        return file.parent == PurePosixPath(importer).parent
+    exact = any(place[-len(parts) :] == parts for place in places)
+    if exact or len(parts) == 1 or language_of(path) in BY_FILE:
+        return exact
+    return any(place[-len(parts) + 1 :] == parts[:-1] for place in places)  # the last part is a class in the file

@@ -1,0 +1,1 @@
+"""Code: what the calls of an agent's tools show of it, for the graph."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tidal_plugins import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
+from tidal_plugins.protocols import SentenceEncoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,8 @@ class CachedEmbedder:
         self.id: str = getattr(inner, "id")  # noqa: B009 (it is no part of the protocol, and all of these have it)
         self.reads: tuple[str, ...] = getattr(inner, "reads", ())
         self.dimensions = inner.dimensions
+        if isinstance(inner, SentenceEncoder):
+            self.forms = inner.forms  # so that sentences are read as with the embedder itself
         self.seconds = 0.0
         self.single: list[float] = []
 

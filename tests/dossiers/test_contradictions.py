@@ -29,6 +29,10 @@ def test_one_entry_may_weigh_both_sides(entries):
     assert contradictions(entries("The bridge is up. The bridge is down.")) == []
 
 
+def test_what_an_agent_makes_of_the_words_that_it_answers_is_let_be(entries):
+    assert contradictions(entries("The bridge is up.", "The bridge is down.", roles=["user", "assistant"])) == []
+
+
 def test_the_newest_word_is_held_against_the_last_that_differs(entries):
     texts = [
         "The bridge is up.",

@@ -82,6 +82,22 @@ def test_what_is_kept_is_what_was_read(memory: TidalMemory, monkeypatch: pytest.
     assert set(kept.scores) == {*ACTS, *TAGS}
 
 
+def test_a_turn_that_is_read_as_vital_does_not_fade_and_keeps_what_its_author_set(
+    memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vital = SentenceTags("statement", frozenset(["vital"]), {"statement": 1.0, "vital": 0.9})
+    monkeypatch.setattr(Sure, "tag", lambda _, sentences, __: [vital for _ in sentences])
+    said, answer = map(memory.get, memory.record("Lupins and Tom do not mix.", "I see.").entries)
+    note = memory.remember("Lupins and Tom do not mix.", importance=2)
+    assert said.tier is not None
+    memory.graph.index_pending()
+    assert memory.get(said.id).tier is None
+    assert memory.get(said.id).importance == said.importance
+    assert memory.get(answer.id).tier is not None
+    assert memory.get(note.id).importance == 2
+    assert next(hit.id for hit in memory.recall("Lupins and Tom do not mix.", kinds=["conversation"])) == said.id
+
+
 def test_the_items_of_a_list_are_sentences() -> None:
     assert units("Do: 1) call Ana 2) pay rent. Ok?") == [
         "Do: 1) call Ana 2) pay rent.", "Do:", "call Ana", "pay rent.", "Ok?"

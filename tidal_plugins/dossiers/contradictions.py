@@ -23,7 +23,7 @@ Told = tuple[Entry, Sequence[Statement]]
 
 def contradictions(entries: Sequence[Entry]) -> list[Contradiction]:
     """Return what contradicts the newest word on each thing, the newest first. One entry's own words are let be, and so
-    is what says that it changes something."""
+    is what an agent makes of those that it answers, and what says that it changes something."""
     calm = [entry for entry in entries if not is_shouted(entry.text)]
     calm.sort(key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id), reverse=True)
     told = [(entry, statements(entry.text, entry.occurred_at)) for entry in calm]
@@ -42,6 +42,8 @@ def _contradicted(newer: Told, earlier: Sequence[Told]) -> Iterator[Contradictio
     voice = entry.speaker or entry.role
     for older, held in earlier:
         mine = (older.speaker or older.role) == voice
+        if not mine and entry.episode and older.episode == entry.episode:
+            continue
         for new in said:
             for old in held:
                 if (not mine and (new.is_own or old.is_own)) or CHANGE_VERB.search(new.text):

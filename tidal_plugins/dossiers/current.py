@@ -36,17 +36,34 @@ def standing(reader: Reader, entries: Sequence[Entry], links: Sequence[Supersess
     What a later statement supersedes is left out, and stands as ``was`` with the later one. What was said again stands
     once, and so does all that is shouted. A plan whose day is over counts as ``earlier``.
     """
-    said = _current(reader.stated(entries), [link for link in links if link.replacement.confidence >= LIKELY])
+    stated = reader.stated(entries)
+    said = _current(stated, [link for link in links if link.replacement.confidence >= LIKELY])
+    current = {(one.entry.id, one.raw) for one in said}
+    over = _by_entry(one for one in stated if (one.entry.id, one.raw) not in current)
     said = _without_lifted(_uncontradicted(said, entries))
     found = tasks(reader, entries)
     set_, done = _by_entry(task.said for task in found), _by_entry(task.done for task in found if task.done)
     kept = [_placed(one, done, today) for one in said if not _is_of(one, set_)]
     superseding = [one for one in said if one.was]
     for task in found:
-        if task.done is None:
+        if task.done is None and not _is_of(task.said, over):
             was = next((one.was for one in superseding if _is_of(one, _by_entry([task.said]))), "")
             kept.append(replace(task.said, part=_open_part(task.said, today), was=was))
-    return one_shout(distinct(sorted(kept, key=_age, reverse=True)))
+    return _in_context(reader, one_shout(distinct(sorted(kept, key=_age, reverse=True))))
+
+
+def _in_context(reader: Reader, said: Sequence[Sentence]) -> list[Sentence]:
+    """Give each sentence that says little by itself the one before it, if that holds and stands in the same part."""
+    there = {(one.entry.id, one.raw, one.part) for one in said}
+    found = list[Sentence]()
+    for one in said:
+        if one.entry.kind == CONVERSATION and one.leans:
+            siblings = reader.stated_by(one.entry)
+            place = next((place for place, other in enumerate(siblings) if other.raw == one.raw), 0)
+            if place and (one.entry.id, siblings[place - 1].raw, one.part) in there:
+                one = replace(one, before=siblings[place - 1].text)
+        found.append(one)
+    return found
 
 
 def links_of(

@@ -202,7 +202,7 @@ class Dossiers:
         new = replace(
             old,
             findings=draft.findings,
-            contradictions=tuple(contradictions(found.entries)),
+            contradictions=tuple(contradictions([entry for entry in found.entries if found.is_about(entry)])),
             checked_at=now,
             made_by=draft.made_by,
             problem=draft.problem,

@@ -179,21 +179,27 @@ def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Itera
             yield Finding(text, sources, tuple(dict.fromkeys(known[id_] for id_ in sources)))
 
 
-def findings(chosen: Iterable[Sentence]) -> Iterator[Finding]:
-    """Yield sentences as lines of a document. Those of one entry and part that follow each other share a line."""
+def findings(chosen: Iterable[Sentence], most: int = LONGEST) -> Iterator[Finding]:
+    """Yield sentences as lines of a document. Those of one entry and part that follow each other share a line, up to
+    ``most`` characters. A sentence that says little by itself comes after the one before it."""
     for _, group in groupby(chosen, lambda said: (said.entry.id, said.part)):
         lines: list[list[Sentence]] = []
         for said in group:
-            if lines and sum(len(other.text) for other in lines[-1]) + len(said.text) < LONGEST:
+            if lines and sum(len(other.text) for other in lines[-1]) + len(said.text) < most:
                 lines[-1].append(said)
             else:
                 lines.append([said])
-        yield from map(_finding, lines)
+        shown = ""
+        for line in lines:
+            yield _finding(sorted(line, key=lambda said: said.entry.text.find(said.raw)), shown, most)
+            shown += " ".join(said.text for said in line)
 
 
-def _finding(line: Sequence[Sentence]) -> Finding:
-    entry, part = line[0].entry, line[0].part
+def _finding(line: Sequence[Sentence], shown: str, most: int) -> Finding:
+    entry, part, before = line[0].entry, line[0].part, line[0].before
     text = " ".join(map(_with_history, line))
+    if before and before not in shown and len(before) + len(text) < most:
+        text = f"{before} {text}"
     place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
     name = entry.speaker or (AGENT_NAME if line[0].by_agent else None if entry.role else place)
     at = None if part == "documents" else entry.occurred_at

@@ -20,10 +20,11 @@ from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_cit
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.facts.claims import of_fact
 from tidal_plugins.facts.versions import KEY
+from tidal_plugins.language.importance import SURE
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
-from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fence import inert
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.model.trust import OWN
@@ -40,10 +41,6 @@ AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""
-VITAL = 8.0
-"""Importance of an entry from which on it matters for good."""
-_WHOLE = 0.8
-"""Share of an entry's text from which on a sentence is what makes it important."""
 
 _REACHED = lazy_re(r"[\w.+-]+@[\w-]+\.\w|(?<![\w-])\+?0\d[\d /-]{5,}\d(?![\w-])")
 """An address or a number by which somebody is reached."""
@@ -201,7 +198,8 @@ class Newest:
         return self.now - timedelta(days=self.settings.capsule.days)
 
     def _lines(self, chosen: Iterable[Sentence], most: int) -> list[Line]:
-        return [self._line(found) for found in findings(chosen)][:most]
+        plain = (one if one.part == "documents" else replace(one, part="now") for one in chosen)
+        return [self._line(found) for found in findings(plain, self.settings.capsule.line)][:most]
 
     def _line(self, found: Finding) -> Line:
         cut = shortened(found.text, self.settings.capsule.line)
@@ -227,7 +225,7 @@ def _identity(one: Sentence) -> float:
     """Return how much a sentence says of who the person is, or of what harms them."""
     if one.has("rule"):
         return 0.0
-    vital = 1 + one.chance("vital") if one.has("vital") or (_matters(one) and not _contact(one)) else 0.0
+    vital = 1 + one.chance("vital") if one.chance("vital") >= SURE["vital"] else 0.0
     if not _SELF.search(one.raw) or one.days or _REACHED.search(one.raw):
         return vital
     mine = one.chance("identity") * one.has("identity") + 0.5 * one.chance("lasting") * one.has("lasting")
@@ -239,7 +237,7 @@ def _contact(one: Sentence) -> float:
     reached = 1.0 if _REACHED.search(one.raw) else 0.0
     named = any(not any(map(str.isdigit, mark)) for mark in one.marks)
     told = named and one.has("identity") and not _SELF.search(one.raw)
-    return reached + one.chance("identity") * told
+    return reached + one.chance("identity") * told * (1 - one.chance("request"))
 
 
 def _routine(one: Sentence) -> float:
@@ -249,12 +247,6 @@ def _routine(one: Sentence) -> float:
 
 def _rule(one: Sentence) -> float:
     return one.chance("rule") if one.has("rule") else 0.0
-
-
-def _matters(one: Sentence) -> bool:
-    """Return whether a sentence is all that an entry says which matters for good, and no rule."""
-    important = one.entry.importance >= VITAL and one.entry.kind == CONVERSATION
-    return important and len(one.raw) >= _WHOLE * len(one.entry.text) and not one.has("rule", "plan", "done")
 
 
 SCORES: Mapping[str, Callable[[Sentence], float]] = {

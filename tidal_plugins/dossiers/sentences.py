@@ -48,6 +48,10 @@ _IDLE = 0.6
 _FRAGMENT = 2
 """Words with a content below which a sentence says nothing by itself, unless one of its tags is in ``_CLEAR``."""
 _CLEAR: tuple[Tag, ...] = ("vital", "identity", "preference", "rule", "lasting")
+_WHOLE = 3
+"""Words with a content below which a sentence does not stand alone: it is shown after the one before it."""
+_REFERS = frozenset("he she it they his her its their him them this that these those there then so".split())
+"""Words that, first in a sentence, refer to the one before it."""
 _ANSWERS = 3
 """Sentences of an agent's answer that are taken, those that tell most."""
 _SAID = 0.6
@@ -84,6 +88,8 @@ class Sentence:
     tags: SentenceTags
     part: Part = "now"
     was: str = ""
+    before: str = ""
+    """What its entry says right before it, if it needs that to be understood."""
 
     @property
     def text(self) -> str:
@@ -146,6 +152,12 @@ class Sentence:
     def is_loud(self) -> bool:
         """Return whether it, or most of what its entry says, is shouted."""
         return shouts(self.raw) or is_shouted(self.entry.text)
+
+    @property
+    def leans(self) -> bool:
+        """Return whether it says little without the sentence before it."""
+        first = _WORD.match(plain(self.raw).strip())
+        return len(self.about) < _WHOLE or (first is not None and first[0].lower() in _REFERS)
 
     @property
     def days(self) -> tuple[date, ...]:
@@ -242,6 +254,8 @@ def _states(said: Sentence) -> bool:
     if sum(character > "ÿ" for character in letters) >= _OTHER_SCRIPT * len(letters):
         return True
     if said.chance("question") >= _SURE or (said.chance("social") >= _IDLE and not said.has(*_TOLD)):
+        return False
+    if said.by_agent and said.chance("social") >= _IDLE:
         return False
     if said.by_agent:
         return said.chance("request") < _SURE and not (said.has("advice") and not said.has("done", "plan", "change"))

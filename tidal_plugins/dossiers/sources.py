@@ -100,6 +100,9 @@ class Material:
     direct: frozenset[str] = frozenset()
     """The turns, and entries of no turn, that are about the topic by their own words or their meaning."""
 
+    def is_about(self, entry: Entry) -> bool:
+        return (entry.episode or entry.id) in self.direct
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.language.tagger import tag
-from tidal_plugins.model.sentence import SentenceTags
+from tidal_plugins.model.sentence import ACTS, TAGS, SentenceTags
 
 BASE = 4.5
 """Importance of a statement that carries nothing."""
@@ -56,18 +56,21 @@ def importances(texts: Sequence[str], roles: Sequence[str | None]) -> list[float
     said = [[own[start:end] for start, end in islice(sentences(own), MOST)] for own in map(ends, texts)]
     flat = [(one, role or "user") for own, role in zip(said, roles, strict=True) for one in own]
     read = iter(tag([one for one, _ in flat], [role for _, role in flat]))
-    found = []
-    for text, role, own in zip(texts, roles, said, strict=True):
-        tagged = [next(read) for _ in own]
-        person = role not in ("assistant", "tool")
-        score = max((_of_sentence(one, person=person) for one in tagged), default=1.0)
-        most = FOR_GOOD if person and is_shouted(text) else 10.0
-        found.append(round(min(most, max(1.0, score)), 2))
-    return found
+    return [
+        importance_of(text, role, [next(read) for _ in own]) for text, role, own in zip(texts, roles, said, strict=True)
+    ]
+
+
+def importance_of(text: str, role: str | None, tagged: Iterable[SentenceTags]) -> float:
+    """Return how much a text matters later, in [1, 10], by what its sentences carry."""
+    person = role not in ("assistant", "tool")
+    score = max((_of_sentence(one, person=person) for one in tagged), default=1.0)
+    most = FOR_GOOD if person and is_shouted(text) else 10.0
+    return round(min(most, max(1.0, score)), 2)
 
 
 def _of_sentence(read: SentenceTags, *, person: bool) -> float:
-    chances = read.scores
+    chances = dict.fromkeys((*ACTS, *TAGS), 0.0) | dict(read.scores)
     sure = {name: (chances[name] - least) / (1 - least) for name, least in SURE.items()}
     if person and sure["vital"] >= 0:
         return VITAL + (10.0 - VITAL) * sure["vital"]

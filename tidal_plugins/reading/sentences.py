@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,12 @@ from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, StorageError
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.language.importance import VITAL, importance_of
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
 from tidal_plugins.model.sentence import ACTS, TAGS, SentenceTags
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.base import Record, Storage, Where
 
 if TYPE_CHECKING:
     from tidal_plugins.protocols import SentenceTagger
@@ -52,7 +53,8 @@ def units(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class SentenceReading(Handler[int]):
-    """Reads the sentences of entries, and returns of how many entries."""
+    """Reads the sentences of entries, and returns of how many entries. A turn that then turns out to be vital does not
+    fade, though the n-grams that were read at once did not show it."""
 
     storage: Storage
     jobs: Jobs
@@ -76,13 +78,25 @@ class SentenceReading(Handler[int]):
         texts = [one for own in said.values() for one in own]
         roles = [role_of(entries[id_]) for id_, own in said.items() for _ in own]
         read = iter(self.tagger().tag(texts, roles) if texts else ())
-        kept = {id_: {_key(one): _packed(next(read)) for one in own} for id_, own in said.items()}
+        tagged = {id_: [next(read) for _ in own] for id_, own in said.items()}
+        kept = {id_: dict(zip(map(_key, own), map(_packed, tagged[id_]), strict=True)) for id_, own in said.items()}
         with self.storage.transaction():
             still = {job.subject for job in self.jobs.finish(scope, TAG, jobs)}
             there = self.storage.get(scope, [id_ for id_ in kept if {id_, entries[id_].episode} & still])
             if made := {id_: kept[id_] for id_ in there if there[id_].text == entries[id_].text}:
                 self.storage.write_documents(scope, SENTENCES, made)
+                self._keep({id_: (there[id_], tagged[id_]) for id_ in made}, scope)
         return len(made)
+
+    def _keep(self, read: Mapping[str, tuple[Entry, Sequence[SentenceTags]]], scope: Scope) -> None:
+        """Let turns that are vital by their forms fade no more. How they are ranked stays as it was recorded."""
+        kept = [
+            Record(replace(entry, tier=None), passages=None)
+            for entry, tagged in read.values()
+            if entry.kind == CONVERSATION and entry.tier and importance_of(entry.text, entry.role, tagged) >= VITAL
+        ]
+        if kept:
+            self.storage.put(scope, kept, replace=True)
 
     def _entries(self, scope: Scope, subjects: Sequence[str]) -> dict[str, Entry]:
         """Return the notes, and the entries of the turns, that jobs are on."""

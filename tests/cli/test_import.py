@@ -371,3 +371,31 @@ def test_a_folder_with_the_memory_itself_is_imported_without_it(tidal: Tidal, tm
     done = tidal("import", ".", "--json")
     assert done.code == 0
     assert (done.data["skipped"], done.data["passed_over"], done.data["conversations"]) == ([], [], 1)
+
+
+def test_lines_that_stand_twice_in_a_transcript_leave_nothing(tidal: Tidal, tmp_path: Path) -> None:
+    path = histories.rewound(tmp_path / "hull.jsonl")
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines, *lines]), "utf-8")
+    assert tidal("import", str(path)).code == 0
+    assert "turquoise" in found(tidal, "Which colour is painted?")
+    assert "vermilion" not in found(tidal, "Which colour is painted?")
+
+
+def test_messages_that_name_each_other_as_parents_are_read(tidal: Tidal, tmp_path: Path) -> None:
+    path = histories.edited_chat(tmp_path / "hull.json")
+    [talk] = json.loads(path.read_text("utf-8"))
+    talk["mapping"]["e"]["parent"] = "f"
+    path.write_text(json.dumps([talk]), "utf-8")
+    assert tidal("import", str(path)).code == 0
+    assert "Paint it turquoise." in said(tidal, "hull")
+
+
+def test_a_message_with_the_uuid_of_another_is_named(tidal: Tidal, tmp_path: Path) -> None:
+    path = histories.claude_ai(tmp_path / "conversations.json")
+    talks = json.loads(path.read_text("utf-8"))
+    talks[0]["chat_messages"].append({**talks[0]["chat_messages"][0], "text": "Another.", "content": []})
+    path.write_text(json.dumps(talks), "utf-8")
+    result = tidal("import", str(path))
+    assert result.code == 4
+    assert "another has its uuid" in result.out + result.err

@@ -42,7 +42,13 @@ class TurnTree:
     _last: _Place = _Place(None)
 
     def add(self, messages: Iterable[Message], id: str = "", parent: str | None = None) -> None:
-        """Add what stands in the tree under ``id``. ``parent`` may be ``ROOT``; one that is not known says nothing."""
+        """Add what stands in the tree under ``id``. ``parent`` may be ``ROOT``; one that is not known says nothing.
+
+        What is there already is not added again, as some programs repeat lines: a copy would take its own place.
+        """
+        if id and id in self._places:
+            self._last = self._places[id]
+            return
         if parent == ROOT and not self._turns:
             self._places[ROOT] = _Place(None)
         here = self._places.get(parent, self._last) if parent is not None else self._last
@@ -104,10 +110,14 @@ def read_tree(
     children: dict[str, list[str]] = {}
     for id_, (parent, _) in nodes.items():
         children.setdefault(parent if parent is not None and parent in nodes else ROOT, []).append(id_)
-    tree, waiting = TurnTree(exact=True), [(ROOT, id_) for id_ in reversed(children.get(ROOT, []))]
-    newest, tip = "", None
+    begins = [*children.get(ROOT, []), *nodes]  # all of them: from a circle of parents no beginning leads to its nodes
+    tree, waiting = TurnTree(exact=True), [(ROOT, id_) for id_ in reversed(begins)]
+    newest, tip, done = "", None, set[str]()
     while waiting:
         parent, id_ = waiting.pop()
+        if id_ in done:
+            continue
+        done.add(id_)
         messages = nodes[id_][1]
         tree.add(messages, id_, parent)
         at = max((message.at.isoformat() for message in messages if message.at), default="")

@@ -43,6 +43,9 @@ def _conversation(item: Any, number: int) -> Iterator[Conversation | Skipped]:
         except MALFORMED as error:
             yield Skipped(f"conversation {number}, message {place}", str(error))
             continue
+        if id_ in nodes:
+            yield Skipped(f"conversation {number}, message {place}", "another has its uuid")
+            continue
         nodes[id_] = said.get("parent_message_uuid", before), messages  # older exports name no parents
         before = id_
     current, left = read_tree(nodes, item.get("current_leaf_message_uuid"))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import product
 
 from tidal_plugins.english.cues import CUE
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.values import differ, values
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
@@ -21,15 +19,18 @@ _MARK = lazy_re(r"(?:\(?\d{1,2}[.)]|[-*•])\s+")
 _DECIDED = lazy_re(
     r"\b(?:we|i|let)\b.{0,12}\b(?:decide|decided|agreed|settled|chose|go with|going with|stick with)\b|\bdecision\b"
 )
-_RULED, _LASTING = 0.15, 0.5
+_RULED, _LASTING = 0.12, 0.5
 """Chances of a rule, and of what is of use in months, that together are enough for a rule."""
 _CLEAR = 0.6
 """Chance of a rule from which on it needs none of its words."""
 _CUE = lazy_re(
-    r"\b(?:always|never|must|only|don['’]t|do not|no|not|rules?|from now on|at (?:most|least))\b", re.IGNORECASE
+    r"\b(?:always|never|must|only|don['’]t|do not|rules?|from now on|at (?:most|least))\b", re.IGNORECASE
 )
 _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
+_WORD = lazy_re(r"[^\W_]+(?:[-_.:'’][^\W_]+)*")
+_AROUND, _MOST = 4, 4
+"""Words that two rules share around the one place where they differ, and the most that differ there."""
 _SAME = 0.6
 """Share of the words of a rule from which a newer one is taken to replace it. Set by hand."""
 
@@ -71,9 +72,17 @@ def replaced(known: Sequence[Noted], said: Sequence[str]) -> tuple[list[Noted], 
 
 
 def _changes(newer: str, older: str) -> bool:
-    if CUE.search(newer):
-        return True
-    return any(differ(new, old) for new, old in product(values(newer), values(older)))
+    """Return whether a rule says that another held before, or what an older one says with other words in one place."""
+    return CUE.search(newer) is not None or _differ_in_one_place(newer, older)
+
+
+def _differ_in_one_place(newer: str, older: str) -> bool:
+    one, other = (_WORD.findall(text.lower()) for text in (newer, older))
+    shorter = min(len(one), len(other))
+    start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
+    rest = shorter - start
+    end = next((place for place in range(rest) if one[-1 - place] != other[-1 - place]), rest)
+    return start > 0 and start + end >= _AROUND and all(0 < len(words) - start - end <= _MOST for words in (one, other))
 
 
 def _shared(one: frozenset[str], other: frozenset[str], of: Callable[[int, int], int]) -> float:

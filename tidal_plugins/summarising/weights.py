@@ -22,6 +22,8 @@ they say is their own. With .4 for both a summary of 4,000 tokens held 55.8 % of
 .2 58.4 %."""
 ASKED = 0.4
 """Share of its priority that a question loses."""
+LEAST_WORDS, MAX_PHRASE, PHRASE = 3, 60, 0.6
+"""Words with a content that a sentence has, and the factor of one that has fewer, in so many characters at most."""
 SAME, REPEATED = 0.6, 0.4
 """Share of a sentence's words by which it repeats what the other side said, and what is left of its priority."""
 
@@ -67,6 +69,8 @@ def _weight(said: str, role: str, read: SentenceTags) -> float:
     if not role:
         return found * (1 - read.scores["social"]) * (1 - ASKED * read.scores["question"])
     asked = found * (1 - ASKED * read.scores["question"])
+    if len(said) <= MAX_PHRASE and read.scores["number"] < TOLD and len(content(said)) < LEAST_WORDS:
+        asked = max(asked * PHRASE, min(asked, MIN_PRIORITY))
     return asked if role == "assistant" else max(MIN_PRIORITY, asked)
 
 

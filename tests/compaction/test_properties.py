@@ -108,7 +108,8 @@ def test_every_rule_holds_for_any_history(
     else:
         assert again
         assert again.view == first.view
-        assert len(memory.episodes.list(thread="s")) == recorded
+        after = len(memory.episodes.list(thread="s"))
+        assert after == recorded or (recorded == 0 and after <= len(history))  # a preparation records beside it
 
 
 @any_example

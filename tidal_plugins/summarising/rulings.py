@@ -29,7 +29,7 @@ _CUE = lazy_re(
 _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
 _WORD = lazy_re(r"[^\W_]+(?:[-_.:'’][^\W_]+)*")
-_AROUND, _MOST = 4, 4
+_AROUND, _MOST = 4, 3
 """Words that two rules share around the one place where they differ, and the most that differ there."""
 _SAME = 0.6
 """Share of the words of a rule from which a newer one is taken to replace it. Set by hand."""
@@ -77,7 +77,7 @@ def _changes(newer: str, older: str) -> bool:
 
 
 def _differ_in_one_place(newer: str, older: str) -> bool:
-    one, other = (_WORD.findall(text.lower()) for text in (newer, older))
+    one, other = (_WORD.findall(CUE.sub(" ", text).lower()) for text in (newer, older))
     shorter = min(len(one), len(other))
     start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
     rest = shorter - start

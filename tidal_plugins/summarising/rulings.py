@@ -23,9 +23,7 @@ _RULED, _LASTING = 0.12, 0.5
 """Chances of a rule, and of what is of use in months, that together are enough for a rule."""
 _CLEAR = 0.6
 """Chance of a rule from which on it needs none of its words."""
-_CUE = lazy_re(
-    r"\b(?:always|never|must|only|don['’]t|do not|rules?|from now on|at (?:most|least))\b", re.IGNORECASE
-)
+_CUE = lazy_re(r"\b(?:always|never|must|only|don['’]t|do not|rules?|from now on|at (?:most|least))\b", re.IGNORECASE)
 _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
 _WORD = lazy_re(r"[^\W_]+(?:[-_.:'’][^\W_]+)*")

@@ -263,8 +263,8 @@ def _sure(
         return weights.likely if both and (near or asked) else 0.0
     if not shared - {new.label, new.unit} or not mine or _are_events(later, new, earlier):
         return 0.0
-    if not earlier.key and not asked and cosine < weights.faint:
-        return 0.0
+    if not earlier.key and ((not asked and cosine < weights.faint) or new.unit != old.unit):
+        return 0.0  # 27 hives at Nettle Bank, and four km to Nettle Bank
     counted = not earlier.key or new.kind != "number" or new.unit != ""
     if asked and counted and len(asked & later.every) >= len(asked & earlier.every) > 0:
         return weights.restated

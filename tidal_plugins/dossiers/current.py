@@ -113,8 +113,8 @@ def _placed(said: Sentence, done: Mapping[str, Sequence[str]], today: date) -> S
     if _is_of(said, done):
         return replace(said, part="done")
     ahead = [day for day in said.days if day > said.entry.occurred_at.date()]
-    if ahead and max(ahead) < today:
-        return replace(said, part="earlier")
+    if ahead and max(ahead) < today and not said.has("change"):
+        return replace(said, part="earlier")  # what changed on that day holds since
     return replace(said, part="decided") if said.chance("rule") >= LIKELY and is_own(said.entry) else said
 
 

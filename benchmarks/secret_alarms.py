@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from tidal_plugins.english.secrets import secrets
+from tidal_plugins.secrets.finding import secrets
 
 TURNS = frozenset("text content user agent result observation thought action response arguments".split())
 """Names of the strings in a file that are a turn, or a part of one."""

@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins import Exchange, Message, OnnxEmbedder
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.words import STOP_WORDS
 
 if TYPE_CHECKING:
     import numpy as np

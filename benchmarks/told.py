@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tidal_plugins import Extraction, RuleExtractor
-from tidal_plugins.english.stems import stem
+from tidal_plugins.english.words import stem
 from tidal_plugins.model.graph import Assertion
 
 SAME = (

@@ -51,7 +51,6 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.compaction.files.disk import DiskFiles
     from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
-    from tidal_plugins.english.secrets import Secret
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
     from tidal_plugins.ingestion.redaction import DefaultRedactor
@@ -135,6 +134,7 @@ if typing.TYPE_CHECKING:
     )
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
+    from tidal_plugins.secrets.finding import Secret
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import FileTool, RetentionRule, Settings
     from tidal_plugins.storage.sqlite.rekeying import rekey
@@ -391,7 +391,7 @@ _LOADED_WHEN_USED = {
     "Retention": "model.retention",
     "RetentionRule": "settings",
     "RuleExtractor": "graph.reading.extractor",
-    "Secret": "english.secrets",
+    "Secret": "secrets.finding",
     "Section": "model.capsule",
     "Seed": "model.consolidation",
     "SentenceEncoder": "protocols",

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from tidal_plugins.english.secrets import Secret
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.fact import Claim
     from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.sentence import SentenceTags
     from tidal_plugins.model.sink import SinkBatch, SinkIds
     from tidal_plugins.model.summary import Source, Statement
+    from tidal_plugins.secrets.finding import Secret
 
 READERS = "tidal_plugins.readers"
 """Entry points of adapters, each named by the package of a framework: a class that makes a ``TurnReader`` of a model of

@@ -21,11 +21,11 @@ from rich.table import Table
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.trust.load_work import opened
 from tidal_plugins import TidalMemory
-from tidal_plugins.english import secrets
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.model.exchange import Exchange, turn
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.retrieval import secrets as shown
+from tidal_plugins.secrets import finding as secrets
 from tidal_plugins.storage import checksums
 
 SIZES = 1_000, 10_000

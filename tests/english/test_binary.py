@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from tidal_plugins.english.binary import is_binary, without_binary
+from tidal_plugins.english.pasted import is_binary, without_binary
 
 DATA = bytes(range(256)) * 10
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tables import tables, wrong
-from tidal_plugins.english.questions import asks, stated
-from tidal_plugins.english.relative_dates import named_days, with_dates
+from tidal_plugins.english.dates import named_days, with_dates
+from tidal_plugins.english.moods import asks, stated
+from tidal_plugins.english.numbers import agree, differ, values
 from tidal_plugins.english.tags import tags
-from tidal_plugins.english.values import agree, differ, values
 
 TABLE = tables("english/sentences.jsonl")
 MONDAY = datetime(2026, 3, 16, 12, tzinfo=UTC)

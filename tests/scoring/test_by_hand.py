@@ -9,7 +9,7 @@ import pytest
 
 from tests.tables import tables
 from tidal_plugins import Affect
-from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.moods import ends_asking
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.scoring import affect, confidence, context, decay, dossier, fusion, hebbian, priority, salience
 from tidal_plugins.scoring.recurrence import recurrence

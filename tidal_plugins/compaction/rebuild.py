@@ -27,7 +27,6 @@ from tidal_plugins.compaction.view import (
     summary,
     synthesis_text,
 )
-from tidal_plugins.english.secrets import masked
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Kept, Size
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
@@ -35,6 +34,7 @@ from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.summarising.work import Work

@@ -13,7 +13,7 @@ from tidal_plugins.dossiers.scorer import one_shout
 from tidal_plugins.dossiers.sections import suggestions
 from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, localised, without_citations
-from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.sentences import shortened
 from tidal_plugins.language.emphasis import shouts
 from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.clock import local

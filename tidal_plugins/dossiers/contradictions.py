@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from tidal_plugins.english.cues import CHANGE_VERB
-from tidal_plugins.english.values import values
+from tidal_plugins.english.numbers import values
 from tidal_plugins.facts.rivals import rival
 from tidal_plugins.facts.statements import Statement, statements
 from tidal_plugins.language.emphasis import is_shouted

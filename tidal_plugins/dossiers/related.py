@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tidal_plugins.dossiers.sentences import AGENT
-from tidal_plugins.english.calendar import TIME_WORDS
+from tidal_plugins.english.words import TIME_WORDS
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.storage.base import Storage, Where

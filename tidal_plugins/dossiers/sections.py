@@ -17,7 +17,7 @@ from tidal_plugins.dossiers.drafting import findings
 from tidal_plugins.dossiers.scorer import best, current_worth, is_among, worth
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
-from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.sentences import shortened
 from tidal_plugins.facts.claims import of_fact
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.language.importance import SURE

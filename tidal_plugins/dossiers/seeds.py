@@ -10,7 +10,7 @@ from tidal_plugins.associations.store import Association, AssociationStore
 from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import Reader
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
-from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.sentences import shortened
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope, bare_id, derive_id

@@ -12,14 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, lru_cache
 
-from tidal_plugins.english.calendar import TIME_WORDS
-from tidal_plugins.english.excerpt import shortened
-from tidal_plugins.english.negation import NEGATED
-from tidal_plugins.english.pasted import without_pasted
-from tidal_plugins.english.quotations import SPEECH
-from tidal_plugins.english.relative_dates import named_days, with_dates
-from tidal_plugins.english.sentences import plain, sentences
-from tidal_plugins.english.stems import stem
+from tidal_plugins.english.dates import named_days, with_dates
+from tidal_plugins.english.pasted import SPEECH, without_pasted
+from tidal_plugins.english.sentences import plain, sentences, shortened
+from tidal_plugins.english.words import NEGATED, TIME_WORDS, stem
 from tidal_plugins.language.emphasis import is_shouted, only_shouts, shouts
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scope

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tidal_plugins.dossiers.sentences import Reader, Sentence, turns
-from tidal_plugins.english.stems import stem
+from tidal_plugins.english.words import stem
 from tidal_plugins.model.entry import CONVERSATION, Entry
 from tidal_plugins.patterns import lazy_re
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 
-from tidal_plugins.english.calendar import WEEKDAY
-from tidal_plugins.english.stems import stem
+from tidal_plugins.english.words import WEEKDAY, stem
 from tidal_plugins.patterns import lazy_re
 
 _OPPOSITES = (

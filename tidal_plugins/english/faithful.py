@@ -11,10 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from tidal_plugins.english.calendar import MONTHS, SHORT_MONTHS, WEEKDAYS
-from tidal_plugins.english.numerals import figures
-from tidal_plugins.english.stop_words import STOP_WORDS
-from tidal_plugins.english.values import Value, differ, values
+from tidal_plugins.english.numbers import Value, differ, figures, values
+from tidal_plugins.english.words import MONTHS, SHORT_MONTHS, STOP_WORDS, WEEKDAYS
 from tidal_plugins.patterns import lazy_re
 
 ROUNDED = 0.05

@@ -1,4 +1,4 @@
-"""Find what a person pastes: quoted speech, code, logs, mails, and texts given as matter for a task.
+"""What a person pastes: quoted speech, code, logs, mails, binary data, and texts given as matter for a task.
 
 A person's own words are what is left. Where they end is told by marks (fences, quotation marks, the head of a mail, the
 beginnings of lines of a log) and by what introduces a text: «Translate: …», «here is the mail:» and a new line. Such a
@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 
-from tidal_plugins.english.quotations import FENCED, SPEECH
 from tidal_plugins.patterns import lazy_re
+
+SPEECH = lazy_re(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+QUOTED = lazy_re(rf"{SPEECH.pattern}|`[^`\n]*`")
+FENCED = lazy_re(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")
+
 
 FEW_WORDS = 3
 """Words that a person may put in quotation marks and still mean: the «blue» one."""
@@ -91,3 +95,28 @@ def without_pasted(text: str) -> str:
 
 def _unless_few(match: re.Match[str]) -> str:
     return match[0] if len(match[0].split()) <= FEW_WORDS else " "
+
+
+_RUN = 200
+"""Characters without a space, a dot or another sign between words, from which on a run is no word, path or address."""
+
+_LINES, _LINE = 3, 60
+"""Lines of at least so many such characters that are base 64 folded to a width: MIME's is 76, PEM's 64."""
+
+_BINARY = lazy_re(
+    rf"(?:data:[\w.+/-]*+;base64,)?(?:[A-Za-z0-9+/_-]{{{_RUN},}}={{0,2}}"
+    rf"|(?:(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{{_LINE},}}={{0,2}}\s+){{{_LINES},}}(?:[A-Za-z0-9+/]+={{0,2}}$)?)",
+    re.MULTILINE,
+)
+
+
+def without_binary(text: str) -> str:
+    """Return ``text`` without the runs in it that are binary data."""
+    if max(map(len, text.split()), default=0) < _LINE:  # as nearly always, and much quicker than the pattern
+        return text
+    return _BINARY.sub(" ", text)
+
+
+def is_binary(text: str) -> bool:
+    """Return whether nothing of ``text`` can be read beside binary data."""
+    return not any(map(str.isalnum, without_binary(text)))

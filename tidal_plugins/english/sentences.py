@@ -1,11 +1,11 @@
-"""Split a text into sentences."""
+"""The sentences of a text, and texts cut to what a reader takes of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from tidal_plugins.english.calendar import SHORT_MONTHS
+from tidal_plugins.english.words import SHORT_MONTHS
 from tidal_plugins.patterns import lazy_re
 
 LONGEST = 400
@@ -107,3 +107,21 @@ def _list_number(text: str, dot: int, word: str) -> bool:
 def _next_character(text: str, position: int) -> str:
     found = _NEXT.match(text, position)
     return found[1] if found else ""
+
+
+HEAD, TAIL = 6_000, 2_000
+"""Characters at the beginning and the end that are read of a longer text."""
+
+
+def ends(text: str) -> str:
+    """Return a text, or the beginning and the end of a long one."""
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
+
+
+def shortened(text: str, room: int) -> str:
+    """Return a text, or as many of its words as fit into ``room`` characters with an ellipsis."""
+    if len(text) <= room:
+        return text
+    body = text[: room - 1]
+    cut = body.rfind(" ")
+    return (body[:cut] if cut > len(body) // 2 else body).rstrip() + "…"

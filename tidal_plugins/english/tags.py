@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from tidal_plugins.english.calendar import CLEAR_MONTHS, WEEKDAYS
-from tidal_plugins.english.excerpt import ends
-from tidal_plugins.english.scripts import UNSPACED
-from tidal_plugins.english.stop_words import PLEASANTRIES, STOP_WORDS
+from tidal_plugins.english.sentences import ends
+from tidal_plugins.english.words import CLEAR_MONTHS, PLEASANTRIES, STOP_WORDS, UNSPACED, WEEKDAYS
 from tidal_plugins.patterns import lazy_re
 
 

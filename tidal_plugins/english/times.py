@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from tidal_plugins.english.calendar import MONTH, SHORT_MONTH, WEEKDAY
+from tidal_plugins.english.words import MONTH, SHORT_MONTH, WEEKDAY
 from tidal_plugins.patterns import lazy_re
 
 MAX_TIMES = 2

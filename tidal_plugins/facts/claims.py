@@ -14,13 +14,11 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
-from tidal_plugins.english.clauses import ADVERB, BEFORE, TRAIL
 from tidal_plugins.english.cues import COLOURS, OPPOSED, STATES
-from tidal_plugins.english.hedges import DOUBT, ELSEWHERE, MODAL
-from tidal_plugins.english.questions import ends_asking
-from tidal_plugins.english.quotations import FENCED, QUOTED
+from tidal_plugins.english.moods import ADVERB, BEFORE, DOUBT, ELSEWHERE, MODAL, TRAIL, ends_asking
+from tidal_plugins.english.pasted import FENCED, QUOTED
 from tidal_plugins.english.sentences import LONGEST, sentences
+from tidal_plugins.english.words import MONTHS, WEEKDAYS
 from tidal_plugins.facts.rivals import rival
 from tidal_plugins.facts.statements import Statement, statement, statements
 from tidal_plugins.model.entry import Entry

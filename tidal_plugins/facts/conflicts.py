@@ -12,7 +12,6 @@ from typing import Any
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.english.cues import STATES
-from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.claims import by_rules, contradicts
@@ -24,6 +23,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, supersession_id
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
+from tidal_plugins.secrets.finding import masked, masked_value
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Document, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole

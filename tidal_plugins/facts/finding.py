@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tidal_plugins.english.secrets import secrets
 from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, StorageError
 from tidal_plugins.facts.claims import of_fact
 from tidal_plugins.facts.conflicts import between, write_conflict
@@ -22,6 +21,7 @@ from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.link import REPEAT
 from tidal_plugins.model.supersession import Replacement
+from tidal_plugins.secrets.finding import secrets
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.tuning import SupersessionTuning

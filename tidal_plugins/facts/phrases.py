@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidal_plugins.english.hedges import HEDGED
-from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.moods import HEDGED, ends_asking
 from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import Entry

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
-from tidal_plugins.english.calendar import CLEAR_MONTH, MONTHS, SHORT_MONTHS, WEEKDAY, WEEKDAYS
 from tidal_plugins.english.cues import (
     ADDS,
     ATTRIBUTES,
@@ -38,12 +37,11 @@ from tidal_plugins.english.cues import (
     UNREAL,
     VAGUE,
 )
-from tidal_plugins.english.quotations import FENCED, SPEECH
+from tidal_plugins.english.numbers import values as figures
+from tidal_plugins.english.pasted import FENCED, SPEECH
 from tidal_plugins.english.sentences import LONGEST, sentences
-from tidal_plugins.english.stems import stem
-from tidal_plugins.english.stop_words import STOP_WORDS
-from tidal_plugins.english.values import values as figures
-from tidal_plugins.english.verbs import is_past as is_past_form
+from tidal_plugins.english.words import CLEAR_MONTH, MONTHS, SHORT_MONTHS, STOP_WORDS, WEEKDAY, WEEKDAYS, stem
+from tidal_plugins.english.words import is_past as is_past_form
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.sentence import Act
 from tidal_plugins.patterns import lazy_re

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from tidal_plugins.english.secrets import mask, secrets
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph.records.entities import nodes, said_at
 from tidal_plugins.graph.records.names import called
@@ -16,6 +15,7 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Entity, Evidence
 from tidal_plugins.model.link import Link
+from tidal_plugins.secrets.finding import mask, secrets
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.validation import label, page_of

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.english.secrets import masked
 from tidal_plugins.errors import Conflict, Forgotten, InvalidInput
 from tidal_plugins.facts.conflicts import FACT_CHANNEL, close_quoting
 from tidal_plugins.facts.invalidation import SupersessionStore
@@ -27,6 +26,7 @@ from tidal_plugins.model.link import WORDING, Link
 from tidal_plugins.model.supersession import CORRECTED, Replacement
 from tidal_plugins.model.trust import CHANNELS
 from tidal_plugins.reading.sentences import forget_sentences
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record
 from tidal_plugins.validation import clean

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.english.binary import without_binary
+from tidal_plugins.english.pasted import without_binary
 from tidal_plugins.errors import Closed, EmbeddingError, StorageError
 from tidal_plugins.ingestion.writer import Writer, batches
 from tidal_plugins.jobs.handler import Handler, run

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check, identified
 from tidal_plugins.ingestion.episodes import read_episodes, summary
@@ -26,6 +25,7 @@ from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.model.imported import Imported
 from tidal_plugins.model.trust import TRUST, Channel
+from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import check_progress
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from tidal_plugins.english.secret_fields import name_in
-from tidal_plugins.english.secrets import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
 from tidal_plugins.errors import InvalidInput, RedactionError, SecretRefused
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Redactor
+from tidal_plugins.secrets.finding import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
+from tidal_plugins.secrets.told import name_in
 
 Action = Literal["mask", "keep", "refuse"]
 

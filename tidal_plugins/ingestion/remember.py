@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.ingestion.pipeline import prepare_notes, store_notes
@@ -17,6 +16,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.trust import TRUST, check_channel
+from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.validation import MAX_TAGS, check_number, check_progress, clean, label, labels, mapping

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from tidal_plugins.english.scripts import UNSPACED
 from tidal_plugins.english.sentences import sentences, trim
+from tidal_plugins.english.words import UNSPACED
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
 

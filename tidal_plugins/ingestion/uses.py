@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from tidal_plugins.english.questions import has_question
+from tidal_plugins.english.moods import has_question
 from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.frames import without_shown

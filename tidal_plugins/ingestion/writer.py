@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
-from tidal_plugins.english.binary import is_binary, without_binary
-from tidal_plugins.english.calendar import MONTHS
-from tidal_plugins.english.secrets import untagged
+from tidal_plugins.english.pasted import is_binary, without_binary
+from tidal_plugins.english.words import MONTHS
 from tidal_plugins.graph.handlers import AgentModel
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
@@ -23,6 +22,7 @@ from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
+from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.storage.base import Passage, Record, Storage
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.salt import entry_id

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidal_plugins.english.secrets import masked
 from tidal_plugins.errors import TidalError
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.model.clock import aware, from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.storage.base import STORE, Line, Storage
 from tidal_plugins.storage.log import latest_claim
 from tidal_plugins.storage.repeating import repeated

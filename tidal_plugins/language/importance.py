@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from tidal_plugins.english.excerpt import ends
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.sentences import ends, sentences
 from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.sentence import ACTS, TAGS, SentenceTags

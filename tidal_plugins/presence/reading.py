@@ -10,12 +10,12 @@ from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.dossiers.sections import Newest
 from tidal_plugins.dossiers.sentences import AGENT
 from tidal_plugins.english.intentions import SELF_HARM
-from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
 from tidal_plugins.model.presence import Attention, PresenceState, Terms
 from tidal_plugins.presence.unfinished import Unfinished, unfinished
+from tidal_plugins.secrets.finding import secrets
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import Tuning

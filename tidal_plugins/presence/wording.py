@@ -10,12 +10,10 @@ from zoneinfo import ZoneInfo
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.dossiers.sentences import Sentence
-from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
-from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.intentions import INTENTION, REMIND
 from tidal_plugins.english.reported import to_second_person
-from tidal_plugins.english.secrets import masked
-from tidal_plugins.english.sentences import plain
+from tidal_plugins.english.sentences import plain, shortened
+from tidal_plugins.english.words import MONTHS, WEEKDAYS
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Message
@@ -23,6 +21,7 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.presence.unfinished import Unfinished
 from tidal_plugins.protocols import Summariser
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
 from tidal_plugins.tuning import Tuning
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.stems import stem
-from tidal_plugins.english.stop_words import PLEASANTRIES, STOP_WORDS
+from tidal_plugins.english.words import PLEASANTRIES, STOP_WORDS, stem
 from tidal_plugins.model.recall import Coverage
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.context import dated

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidal_plugins.english.secrets import Secret, is_tagged, mask, masked, masked_value, secrets
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Hit, Recall, Window
+from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, masked_value, secrets
 
 LEAST_TAG = 4
 """Characters of a tag from which on it is taken for a part of the secret that it stands in."""

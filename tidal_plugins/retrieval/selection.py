@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tidal_plugins.english.negation import NEGATED
-from tidal_plugins.english.questions import asks
+from tidal_plugins.english.moods import asks
+from tidal_plugins.english.words import NEGATED
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.patterns import lazy_re

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidal_plugins.english.stop_words import PLEASANTRIES
+from tidal_plugins.english.words import PLEASANTRIES
 from tidal_plugins.model.recall import Recall
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import Query

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tidal_plugins.english.former import asks_for_former
+from tidal_plugins.english.moods import asks_for_former
 from tidal_plugins.facts.claims import fact_statement
 from tidal_plugins.facts.conflicts import FACT_CHANNEL
 from tidal_plugins.facts.invalidation import SupersessionStore, may_replace

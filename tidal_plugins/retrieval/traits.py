@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.moods import ends_asking
 from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.scoring.context import dated
 from tidal_plugins.scoring.text import normal

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.english.questions import MARKS
+from tidal_plugins.english.moods import MARKS
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.stop_words import PLEASANTRIES
+from tidal_plugins.english.words import PLEASANTRIES
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.identity import embed
-from tidal_plugins.english.questions import asks
+from tidal_plugins.english.moods import asks
 from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.patterns import lazy_re

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.sentences import shortened
 from tidal_plugins.model.entry import CONVERSATION
 from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted

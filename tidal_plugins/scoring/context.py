@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidal_plugins.english.calendar import TIME_WORDS
+from tidal_plugins.english.words import TIME_WORDS
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.arrays import Values
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tidal_plugins.english.scripts import UNSPACED
-from tidal_plugins.english.stems import stem
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.words import STOP_WORDS, UNSPACED, stem
 from tidal_plugins.patterns import lazy_re
 
 _MAX_TERM = 64  # characters; longer runs are no words, and are cut so that a hostile text cannot swell the index

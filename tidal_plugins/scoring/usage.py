@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tidal_plugins.english.negation import DENIAL
-from tidal_plugins.english.stop_words import PLEASANTRIES, STOP_WORDS
+from tidal_plugins.english.words import DENIAL, PLEASANTRIES, STOP_WORDS
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 

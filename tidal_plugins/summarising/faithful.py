@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from tidal_plugins.english.dates import named_days, with_dates
 from tidal_plugins.english.faithful import names_in, unsupported
-from tidal_plugins.english.relative_dates import named_days, with_dates
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Message

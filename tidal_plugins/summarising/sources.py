@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.summary import Source
+from tidal_plugins.secrets.finding import masked, masked_value
 
 
 def source_of(episode: Episode, frames: Frames, indexes: Iterable[int] | None = None) -> Source:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.english.secrets import masked
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.model.recall import Hit, Whisper
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.turns.place import Place, SessionConfig
 

@@ -19,10 +19,10 @@ from tidal_plugins.actions.files.tracked import Said, Tracked
 from tidal_plugins.actions.paths import names, relative
 from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
 from tidal_plugins.compaction.files.render import changed_header, fitted, header
-from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CurrentFiles, TokenCounter
+from tidal_plugins.secrets.finding import secrets
 from tidal_plugins.summarising.sizes import measure
 from tidal_plugins.tuning import CompactionTuning
 

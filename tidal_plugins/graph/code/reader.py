@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from tidal_plugins.actions.files.content import Content
 from tidal_plugins.actions.table import Tools
-from tidal_plugins.english.secrets import blanked, secrets
 from tidal_plugins.graph.code.manifests import is_manifest, manifest_facts
 from tidal_plugins.graph.code.outline import Outline, is_installed, language_of, outline
 from tidal_plugins.graph.code.project import MAX_EPISODES, CodeFile, Fact, FactKey, Project, Thing, fact_of
@@ -26,6 +25,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
+from tidal_plugins.secrets.finding import blanked, secrets
 from tidal_plugins.storage.base import Storage
 
 MAX_PARSED = 5_000_000

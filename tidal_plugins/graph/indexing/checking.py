@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import get_args
 
-from tidal_plugins.english.relative_dates import named_days
+from tidal_plugins.english.dates import named_days
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.reading.vocabulary import PRONOUNS

@@ -12,7 +12,6 @@ from functools import partial
 from pydantic import BaseModel
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.english.secrets import blanked, secrets
 from tidal_plugins.errors import Closed, ExtractionError, SecretRefused, StorageError
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import mentioned
@@ -36,6 +35,7 @@ from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Mention
 from tidal_plugins.model.reader import ModelAnswer
 from tidal_plugins.protocols import TurnReader
+from tidal_plugins.secrets.finding import blanked, secrets
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import Tuning

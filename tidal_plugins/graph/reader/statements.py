@@ -12,10 +12,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from tidal_plugins.english.dates import named_days, with_dates
 from tidal_plugins.english.faithful import names_in, unsupported
-from tidal_plugins.english.hypotheses import JOKE, is_imagined, is_rumoured
-from tidal_plugins.english.questions import asks, stated
-from tidal_plugins.english.relative_dates import named_days, with_dates
+from tidal_plugins.english.moods import JOKE, asks, is_imagined, is_rumoured, stated
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reader.prompt import KEPT, PASSED, Answer, Context, NumberedText, Told, ToldFact, numbers
 from tidal_plugins.graph.reading.quotes import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tidal_plugins.english.hedges import DOUBT, MODAL, UNSURE
-from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.moods import DOUBT, MODAL, UNSURE, ends_asking
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reading.vocabulary import CUES, EXTENSIONS, mention
 from tidal_plugins.model.graph import Assertion, Mention

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.english.secrets import blanked
 from tidal_plugins.errors import Closed, ExtractionError
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extraction, Reading
 from tidal_plugins.protocols import GraphExtractor
+from tidal_plugins.secrets.finding import blanked
 
 TECHNICAL = "technical"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from tidal_plugins.english.quotations import FENCED
+from tidal_plugins.english.pasted import FENCED
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reading import code
 from tidal_plugins.graph.reading.deeds import deeds

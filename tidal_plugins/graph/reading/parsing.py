@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.english.quotations import SPEECH
+from tidal_plugins.english.pasted import SPEECH
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.words import STOP_WORDS
 from tidal_plugins.model.graph import Mention
 from tidal_plugins.patterns import lazy_re
 

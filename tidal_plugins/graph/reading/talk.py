@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tidal_plugins.english.calendar import month_number
-from tidal_plugins.english.hypotheses import JOKE, leaves_scene, opens_scene
+from tidal_plugins.english.moods import JOKE, leaves_scene, opens_scene
+from tidal_plugins.english.words import month_number
 from tidal_plugins.graph.reading.candidates import Candidate, candidates, kin_word, phrase
 from tidal_plugins.graph.reading.parsing import Sentence, parsed
 from tidal_plugins.graph.reading.references import Episode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tidal_plugins.english.calendar import ANY_MONTH
+from tidal_plugins.english.words import ANY_MONTH
 from tidal_plugins.model.graph import Category, Mention
 from tidal_plugins.patterns import lazy_re
 

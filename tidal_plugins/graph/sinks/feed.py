@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tidal_plugins.english.secrets import masked
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.phrases import sentence
 from tidal_plugins.graph.records.entities import MENTIONED, Node, nodes, said_at
@@ -19,6 +18,7 @@ from tidal_plugins.model.graph import Evidence
 from tidal_plugins.model.link import Link
 from tidal_plugins.model.sink import SinkEntity, SinkEpisode, SinkRelation, Status
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 

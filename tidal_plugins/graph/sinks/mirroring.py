@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from tidal_plugins.english.secrets import masked
 from tidal_plugins.errors import GraphSinkError, TidalError
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.sinks.feed import feed
@@ -15,6 +14,7 @@ from tidal_plugins.graph.sinks.watermark import Key, Watermark
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.sink import Mirrored, SinkBatch, SinkIds
 from tidal_plugins.protocols import GraphSink
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole

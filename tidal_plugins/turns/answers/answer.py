@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidal_plugins.english.excerpt import shortened
-from tidal_plugins.english.secrets import masked
+from tidal_plugins.english.sentences import shortened
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.fence import Frames, inert
+from tidal_plugins.secrets.finding import masked
 
 MAX_RESULTS = 50
 """Results of one answer."""

@@ -11,7 +11,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from tidal_plugins.english.secrets import masked_value
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.graph.render import related, seeds
@@ -20,6 +19,7 @@ from tidal_plugins.model.entry import FACT
 from tidal_plugins.model.fact import Fact
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Hit
+from tidal_plugins.secrets.finding import masked_value
 from tidal_plugins.turns.answers.answer import Answer, Asked, Result, name, paged, summary
 from tidal_plugins.turns.answers.arguments import Arguments, Cursor, Flag, Limit, Name, Query, Time
 

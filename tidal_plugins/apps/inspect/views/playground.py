@@ -14,7 +14,7 @@ from starlette.responses import Response
 from tidal_plugins import Affect, Dropped, Entry, Explanation, Hit, InvalidInput, NotFound, Recall, TidalMemory, Whisper
 from tidal_plugins.apps.inspect import plots
 from tidal_plugins.apps.inspect.page import Page, View
-from tidal_plugins.english.secrets import masked
+from tidal_plugins.secrets.finding import masked
 from tidal_plugins.shown import shown
 
 PROFILES = ("as set", "balanced", "tidal", "attention")

@@ -12,12 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category
 
-from tidal_plugins.english.account_numbers import cards, ibans
-from tidal_plugins.english.key_forms import keys
-from tidal_plugins.english.logins import logins
-from tidal_plugins.english.passwords import lowered, told
-from tidal_plugins.english.secret_fields import fields, name_in
 from tidal_plugins.patterns import lazy_re
+from tidal_plugins.secrets.forms import cards, ibans, keys
+from tidal_plugins.secrets.told import fields, logins, lowered, name_in, told
 
 CARD, IBAN = "card number", "IBAN"
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
 from tests.tables import tables, wrong
-from tidal_plugins.english.secrets import blanked, masked, masked_value, secrets
+from tidal_plugins.secrets.finding import blanked, masked, masked_value, secrets
 
-TABLE = tables("english/secrets.jsonl")
+TABLE = tables("secrets/secrets.jsonl")
 HEX, MIXED = "8f14e45fceea167a5a36dedd4bea2543", "a8F3kd92LmQ0xZ71bcT5wY6uHs04PqRn8e3v"  # drawn for this test
 LONG = 300_000
 """Length in characters of a hostile text."""

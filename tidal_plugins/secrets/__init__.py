@@ -1,0 +1,1 @@
+"""Secrets in texts: where they stand, and texts with marks in their place."""

@@ -37,7 +37,7 @@ from tidal_plugins import (
     TidalError,
     TidalMemory,
 )
-from tidal_plugins.affect.circumplex import LABELS, PLACES
+from tidal_plugins.affect.embedding import LABELS, PLACES
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.testing import FrozenClock

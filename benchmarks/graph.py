@@ -29,8 +29,7 @@ from rich.table import Table
 
 from benchmarks.metrics import quantiles
 from benchmarks.timing import timed
-from tidal_plugins.graph.indexing.batches import to_batches
-from tidal_plugins.graph.indexing.writing import apply
+from tidal_plugins.graph.indexing.writing import apply, to_batches
 from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tidal_plugins.dossiers.dossier import Dossiers
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.graph import KnowledgeGraph
-    from tidal_plugins.graph.lookup import Episodes
+    from tidal_plugins.graph.queries import Episodes
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.maintenance.consolidator import Consolidator
     from tidal_plugins.maintenance.thread import Maintenance
@@ -313,7 +313,7 @@ class Services:
 
     def consolidator(self, scope: Scope) -> Consolidator:
         from tidal_plugins.maintenance.consolidator import Consolidator
-        from tidal_plugins.maintenance.retention import Retainer
+        from tidal_plugins.maintenance.tiers import Retainer
 
         return Consolidator(
             self.writer,
@@ -326,7 +326,7 @@ class Services:
 
     def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
         """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
-        from tidal_plugins.maintenance.retention import Retainer
+        from tidal_plugins.maintenance.tiers import Retainer
         from tidal_plugins.model.retention import combined
 
         more = self.storage.scopes(scope, Where(include_archived=True)) if below else []

@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from tidal_plugins.embedding.onnx_model import LOCATION, MAX_TOKENS, MINILM, linked, session, tokenizer
+from tidal_plugins.embedding.onnx import LOCATION, MAX_TOKENS, MINILM, linked, session, tokenizer
 from tidal_plugins.embedding.weights import DEFAULT_MODEL, DEFAULT_SHA256, file_sha256, find
 
 LAYERS, HEADS, WIDTH = 6, 12, 384

@@ -23,8 +23,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 from tidal_plugins import OnnxEmbedder
-from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
-from tidal_plugins.affect.probe import SHIPPED, Probe, save
+from tidal_plugins.affect.embedding import LABELS, PLACES, PRIMARY, SHIPPED, Probe, save
 from tidal_plugins.embedding.identity import fingerprint
 
 if TYPE_CHECKING:

@@ -29,10 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from benchmarks import told
 from tidal_plugins import RuleExtractor
 from tidal_plugins.english.pasted import FENCED
-from tidal_plugins.graph.reading.mentions import named
+from tidal_plugins.graph.reading.mentions import KIN, named
 from tidal_plugins.graph.reading.predicates import SHIPPED, features, weights
 from tidal_plugins.graph.reading.talk import KIN_CLASS, Draft, TalkReader, holds, tagged
-from tidal_plugins.graph.reading.vocabulary import KIN
 
 if TYPE_CHECKING:
     pass

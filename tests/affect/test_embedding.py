@@ -26,9 +26,8 @@ from tidal_plugins import (
     LexiconEmotion,
     OnnxEmbedder,
 )
-from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.default import DefaultEmotion
-from tidal_plugins.affect.probe import SHIPPED, Probe, load, save
+from tidal_plugins.affect.embedding import LABELS, PLACES, PRIMARY, SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
 
 SENTENCES = sentences(__file__)

@@ -40,7 +40,7 @@ from tidal_plugins import (
     Hit,
     Message,
 )  # fmt: skip
-from tidal_plugins.affect.circumplex import LABELS
+from tidal_plugins.affect.embedding import LABELS
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.scoring.text import terms
 

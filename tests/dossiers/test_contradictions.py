@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sentences import sentences
-from tidal_plugins.dossiers.contradictions import contradictions
+from tidal_plugins.dossiers.current import contradictions
 
 SENTENCES = sentences(__file__)
 

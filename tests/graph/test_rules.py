@@ -17,7 +17,7 @@ from benchmarks.extraction import evaluate, held_out, load, stated
 from tests.effort import grows_linearly
 from tests.tables import tables, wrong
 from tidal_plugins import RuleExtractor, TidalMemory
-from tidal_plugins.graph.reading.vocabulary import CATEGORIES
+from tidal_plugins.graph.reading.mentions import CATEGORIES
 from tidal_plugins.model.graph import PREDICATES, Extraction
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning

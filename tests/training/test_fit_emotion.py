@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidal_plugins import EmbeddingEmotion, HashingEmbedder
-from tidal_plugins.affect.circumplex import LABELS
-from tidal_plugins.affect.probe import save
+from tidal_plugins.affect.embedding import LABELS, save
 from training import fit_confidence, fit_emotion
 
 COMMENTS = {

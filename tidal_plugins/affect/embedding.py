@@ -1,9 +1,9 @@
 """Emotion read off the vector that a text has anyway: a linear probe, no further model pass. English.
 
 A text's embedding holds how it feels, and one matrix brings it out: the probabilities of the 27 GoEmotions labels and
-neutral. From these come Plutchik's primary emotions, valence and arousal (:mod:`tidal_plugins.affect.circumplex`).
+neutral. From these come Plutchik's primary emotions, valence and arousal (:mod:`tidal_plugins.affect.embedding`).
 What the vector does not hold is emphasis, since the model reads no capitals and hardly an exclamation mark: that is
-read off the text. So is a part of the valence (:mod:`tidal_plugins.affect.words`): words and vector err in different
+read off the text. So is a part of the valence (:mod:`tidal_plugins.affect.lexicon`): words and vector err in different
 places.
 
 The constants are calibrations, and nothing that a user would set: some 7 % of ordinary conversation turns exceed an
@@ -12,25 +12,149 @@ intensity of 0.5. docs/capabilities/affect.md has the figures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
-from tidal_plugins.affect.probe import SHIPPED, load
+from tidal_plugins.affect.lexicon import word_valence
 from tidal_plugins.affect.provoked import provoked
-from tidal_plugins.affect.words import word_valence
 from tidal_plugins.embedding.identity import fits
-from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidVector
+from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidInput, InvalidVector
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Embedder, check_embedder
+from tidal_plugins.shown import shown
 from tidal_plugins.validation import check_path
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+PRIMARY = ("joy", "trust", "fear", "surprise", "sadness", "disgust", "anger", "anticipation")
+"""Plutchik's primary emotions, in the order of his wheel."""
+
+
+class Place(NamedTuple):
+    """``valence`` and ``activation`` in [−1, 1]; ``parts`` are shares of primary emotions, 1 in all."""
+
+    valence: float
+    activation: float
+    parts: Mapping[str, float]
+
+
+def _half(first: str, second: str) -> dict[str, float]:
+    return {first: 0.5, second: 0.5}
+
+
+PLACES: Mapping[str, Place] = {
+    "admiration": Place(0.7, 0.3, _half("joy", "trust")),
+    "amusement": Place(0.7, 0.5, {"joy": 1}),
+    "anger": Place(-0.8, 0.8, {"anger": 1}),
+    "annoyance": Place(-0.6, 0.4, {"anger": 1}),
+    "approval": Place(0.5, 0.0, {"trust": 1}),
+    "caring": Place(0.6, 0.1, {"trust": 1}),
+    "confusion": Place(-0.2, 0.1, {"surprise": 1}),
+    "curiosity": Place(0.1, 0.1, _half("surprise", "anticipation")),
+    "desire": Place(0.3, 0.2, {"anticipation": 1}),
+    "disappointment": Place(-0.7, -0.1, {"sadness": 1}),
+    "disapproval": Place(-0.6, 0.2, _half("anger", "disgust")),
+    "disgust": Place(-0.8, 0.4, {"disgust": 1}),
+    "embarrassment": Place(-0.6, 0.2, _half("fear", "disgust")),
+    "excitement": Place(0.8, 0.9, _half("joy", "anticipation")),
+    "fear": Place(-0.8, 0.8, {"fear": 1}),
+    "gratitude": Place(0.8, 0.1, _half("joy", "trust")),
+    "grief": Place(-0.9, 0.2, {"sadness": 1}),
+    "joy": Place(0.9, 0.6, {"joy": 1}),
+    "love": Place(0.9, 0.4, _half("joy", "trust")),
+    "nervousness": Place(-0.5, 0.5, _half("fear", "anticipation")),
+    "optimism": Place(0.6, 0.2, _half("joy", "anticipation")),
+    "pride": Place(0.7, 0.4, {"joy": 1}),
+    "realization": Place(0.1, 0.0, {"surprise": 1}),
+    "relief": Place(0.5, -0.2, {"joy": 1}),
+    "remorse": Place(-0.7, -0.1, _half("sadness", "disgust")),
+    "sadness": Place(-0.8, -0.1, {"sadness": 1}),
+    "surprise": Place(0.1, 0.6, {"surprise": 1}),
+    "neutral": Place(0.0, 0.0, {}),
+}
+"""Every label of GoEmotions, in its order."""
+
+LABELS = tuple(PLACES)
+
+
+SHIPPED = Path(__file__).with_name("minilm.npz")
+"""The probe of the default embedder, all-MiniLM-L6-v2, as ``make fit-emotion`` makes it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """A probe of embeddings: the softmax of ``vectors @ weight + bias`` gives the probabilities of labels.
+
+    ``weight`` has shape ``(dimensions, labels)``, ``bias`` ``(labels,)``. ``rest`` is the level of each primary emotion
+    in plain texts, in the order of ``PRIMARY``; only levels above it count as felt. ``about`` holds the embedder's
+    fingerprint, the labels, and the origin of the numbers.
+    """
+
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    rest: NDArray[np.float32]
+    about: Mapping[str, Any]
+
+    def probabilities(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return a row of probabilities for each row, 1 in all."""
+        import numpy as np
+
+        odds = vectors @ self.weight + self.bias
+        odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True), np.float32)
+
+
+def save(path: Path, probe: Probe) -> None:
+    """Write a probe: half-precision arrays and a JSON text in an ``.npz``, the same bytes for the same numbers."""
+    import numpy as np
+
+    half = {name: getattr(probe, name).astype(np.float16) for name in ("weight", "bias", "rest")}
+    about = json.dumps(dict(probe.about), sort_keys=True).encode()
+    with path.open("wb") as file:
+        np.savez(file, **half, about=np.array(about))  # not compressed: zlib differs between machines
+
+
+@cache
+def load(path: Path = SHIPPED) -> Probe:
+    """Read a probe; no code in the file is run. Raises ``InvalidInput`` for a file that is none."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            weight, bias, rest = (file[name].astype(np.float32) for name in ("weight", "bias", "rest"))
+            about = json.loads(file["about"].item())
+        probe = Probe(weight, bias, rest, about)
+        _check(probe)
+    except Exception as error:  # zip, numpy and JSON each have kinds of their own for what is broken
+        raise InvalidInput(
+            f"{path} holds no emotion weights ({shown(error)}); make them with `make fit-emotion`"
+        ) from error
+    return probe
+
+
+def _check(probe: Probe) -> None:
+    """Raise ``ValueError`` where numbers stand for something else than is read out of them."""
+    import numpy as np
+
+    known, names = probe.about["embedder"], (probe.about["labels"], probe.about["primary"])
+    if not isinstance(known["id"], str) or len(known["probe"]) != known["dimensions"]:
+        raise ValueError("no fingerprint of an embedder")
+    if names != (list(LABELS), list(PRIMARY)):
+        raise ValueError("labels or emotions are other ones, or in another order")
+    if probe.weight.shape != (known["dimensions"], len(LABELS)) or probe.bias.shape != (len(LABELS),):
+        raise ValueError("weight and bias have other shapes")
+    if not np.isfinite(probe.weight).all() or not np.isfinite(probe.bias).all():
+        raise ValueError("weights that are no finite numbers")
+    if probe.rest.shape != (len(PRIMARY),) or not ((probe.rest >= 0) & (probe.rest < 1)).all():
+        raise ValueError("rest must be a share below 1 for each emotion")
+
 
 PLEASANT = 0.6
 """Valence of fully pleasant labels: thanks, praise and good cheer are ordinary in a chat, and

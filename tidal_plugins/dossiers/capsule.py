@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidal_plugins.dossiers.forgotten import cites, without_forgotten
 from tidal_plugins.dossiers.layout import (
     FRAME,
     blank_sections,
     body_of,
+    cites,
     filled_with,
     is_fresh,
     least_lines,
     read_capsule,
     version_of,
+    without_forgotten,
     written_lines,
 )
 from tidal_plugins.dossiers.sections import Line, Newest, suggestions

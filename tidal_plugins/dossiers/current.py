@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Literal
 
-from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.scorer import distinct, one_shout
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import lifts, tasks
+from tidal_plugins.english.cues import CHANGE_VERB
+from tidal_plugins.english.numbers import values
 from tidal_plugins.facts.conflicts import FACT_CHANNEL, open_conflicts
 from tidal_plugins.facts.invalidation import SupersessionStore
+from tidal_plugins.facts.rivals import rival
+from tidal_plugins.facts.statements import Statement, statements
 from tidal_plugins.facts.versions import KEY
-from tidal_plugins.model.dossier import Part
+from tidal_plugins.language.emphasis import is_shouted
+from tidal_plugins.model.dossier import Contradiction, Finding, Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.fence import inert
@@ -23,6 +28,54 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import Tuning
+
+MAX_CONTRADICTIONS = 10
+"""Contradictions that are listed."""
+
+Told = tuple[Entry, Sequence[Statement]]
+
+
+def contradictions(entries: Sequence[Entry]) -> list[Contradiction]:
+    """Return what contradicts the newest word on each thing, the newest first. One entry's own words are let be, and so
+    is what an agent makes of those that it answers, and what says that it changes something."""
+    calm = [entry for entry in entries if not is_shouted(entry.text)]
+    calm.sort(key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id), reverse=True)
+    told = [(entry, statements(entry.text, entry.occurred_at)) for entry in calm]
+    found, overtaken = list[Contradiction](), set[str]()
+    for place, newer in enumerate(told):
+        if newer[0].id not in overtaken and (made := next(_contradicted(newer, told[place + 1 :]), None)):
+            overtaken.update(entry.id for entry, _ in told[place + 1 :] if entry.text == newer[0].text)
+            overtaken.update(made.older.sources)
+            found.append(made)
+    return found[:MAX_CONTRADICTIONS]
+
+
+def _contradicted(newer: Told, earlier: Sequence[Told]) -> Iterator[Contradiction]:
+    """Yield how an entry contradicts earlier ones, the last one first."""
+    entry, said = newer
+    voice = entry.speaker or entry.role
+    for older, held in earlier:
+        mine = (older.speaker or older.role) == voice
+        if not mine and entry.episode and older.episode == entry.episode:
+            continue
+        for new in said:
+            for old in held:
+                if (not mine and (new.is_own or old.is_own)) or CHANGE_VERB.search(new.text):
+                    continue
+                if replaced := rival(new, old):
+                    kind = _kind(replaced, new, old)
+                    yield Contradiction(kind, _finding(new, entry), _finding(old, older))
+
+
+def _kind(replaced: Replacement, new: Statement, old: Statement) -> Literal["value", "number", "negation"]:
+    if new.denied != old.denied:
+        return "negation"
+    return "number" if values(replaced.new) else "value"
+
+
+def _finding(said: Statement, entry: Entry) -> Finding:
+    return Finding(inert(said.text), (entry.id,), (entry.citation,))
+
 
 LIKELY = 0.5
 """Confidence of a supersession from which on the earlier value is history."""

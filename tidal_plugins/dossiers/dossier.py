@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.dossiers.contradictions import contradictions
-from tidal_plugins.dossiers.current import standing
+from tidal_plugins.dossiers.current import contradictions, standing
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.sources import Material, Sources, chosen
 from tidal_plugins.dossiers.stored import (

@@ -14,12 +14,10 @@ from tidal_plugins.graph.formats.loading import load, loaded_from
 from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.indexing.forgetting import erase_entries, remove_support
 from tidal_plugins.graph.indexing.stale import mark_around
-from tidal_plugins.graph.lookup import Episodes
-from tidal_plugins.graph.queries import GraphQueries
+from tidal_plugins.graph.queries import Episodes, GraphQueries
 from tidal_plugins.graph.records.entities import last_seen_first, nodes
 from tidal_plugins.graph.records.merging import join, merged, merges, undo_merge
-from tidal_plugins.graph.records.relations import KINDS
-from tidal_plugins.graph.records.validity import Validity
+from tidal_plugins.graph.records.relations import KINDS, Validity
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
 from tidal_plugins.shown import shown

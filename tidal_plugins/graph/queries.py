@@ -1,35 +1,258 @@
-"""Queries: entities, their relations and paths, the times of relations, and their evidence [SIYA §3.3]."""
+"""Queries: entities and relations by names, ids and episodes, their neighbours and paths, their times and evidence
+[SIYA §3.3]."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
-from tidal_plugins.graph.records.entities import MENTIONED, last_seen_first, mentions, nodes
-from tidal_plugins.graph.records.names import sharing, stands_in
-from tidal_plugins.graph.records.relations import KINDS, evidence_of, relation_id
-from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.graph.walks import View, affected, connect, reach
-from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.graph import (
-    DEPENDENCIES,
-    Category,
-    Entity,
-    Evidence,
-    Neighbour,
-    Relation,
+from tidal_plugins.graph.records.entities import (
+    MENTIONED,
+    called,
+    last_seen_first,
+    mentions,
+    nodes,
+    said_at,
+    sharing,
+    stands_in,
 )
-from tidal_plugins.shown import shown
-from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, evidence_of, relation_id
+from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import EPISODE, Scope, bare_id
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.graph import DEPENDENCIES, Category, Edge, Entity, Evidence, Neighbour, Relation
+from tidal_plugins.model.link import Link
+from tidal_plugins.protocols import GraphStore
+from tidal_plugins.secrets.finding import mask, secrets
+from tidal_plugins.shown import shown, shown_scope
+from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.tuning import GraphTuning
-from tidal_plugins.validation import MAX_ROWS, check_int, check_page, items, page_of
+from tidal_plugins.validation import MAX_ROWS, check_int, check_page, items, label, page_of
+
+Episodes = Callable[[Collection[str]], Mapping[str, Episode]]
+"""Returns the episodes found, by id."""
+
+
+class Span(NamedTuple):
+    """A link to an episode, and the part of its message that supports it."""
+
+    link: Link
+    start: int
+    end: int
+    confidence: float
+
+
+class Lookup:
+    """Looks up entities and relations of one scope. Use it inside a snapshot."""
+
+    def __init__(self, storage: Storage, scope: Scope) -> None:
+        self._storage = storage
+        self._scope = scope
+
+    def entity(self, graph: StoredGraph, name: str, type_: str | None = None) -> Entity:
+        """Return the entity of this name or id.
+
+        The one that is written so comes first (``order`` is not ``Order``), then a technical one, then the one with
+        the most episodes.
+        """
+        found = graph.entities(self._ids(graph, name))
+        chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
+        if not chosen:
+            raise NotFound(
+                f"no entity {shown(name)} in scope {shown_scope(self._scope)}; graph.search finds similar names"
+            )
+        return max(
+            chosen,
+            key=lambda entity: (entity.name == name, entity.category == "technical", len(entity.episodes), entity.id),
+        )
+
+    def root(self, graph: StoredGraph, name: str) -> str:
+        """Return the id of the entity of this name or id."""
+        ids = self._ids(graph, name)
+        return ids[0] if len(ids) == 1 else self.entity(graph, name).id
+
+    def row(self, id_: str) -> Link:
+        """Return the link of a relation as it is believed now. Raises ``NotFound``."""
+        found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
+        if not found:
+            raise NotFound(f"no relation {shown(id_)} in scope {shown_scope(self._scope)}")
+        return found[0]
+
+    def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:
+        """Return the ids of everything that an episode or a thread mentions or is evidence of."""
+        told = set() if episode is None else {bare_id(episode)}
+        if thread is not None:
+            entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={str(label(thread, "thread"))}))
+            ids = {entry.id for entry in entries}
+            told = ids if episode is None else told & ids
+        return {link.source for link in self._storage.links(self._scope, WhereLinks(targets=told, kinds=[kind]))}
+
+    def _ids(self, graph: StoredGraph, name: str) -> list[str]:
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInput(f"an entity is given by its name or id, got {shown(name)}")
+        known = [name] if nodes(self._storage, self._scope, [name]) else called(self._storage, self._scope, name)
+        return list(dict.fromkeys(map(graph.merged.root, known)))
+
+
+def quoted(spans: Iterable[Span], episodes: Episodes, limit: int | None = None, after: int = 0) -> list[Evidence]:
+    """Return a page of evidence with its words from the episodes, the newest first."""
+    ordered = sorted(spans, key=lambda span: (said_at(span.link), span.link.target, span.start), reverse=True)
+    ordered = page_of(ordered, limit, after)
+    known = episodes({span.link.target for span in ordered})
+    return [_evidence(span, known.get(span.link.target)) for span in ordered]
+
+
+def _evidence(span: Span, episode: Episode | None) -> Evidence:
+    said, position = span.link.metadata, span.link.metadata["position"]
+    there = episode is not None and position is not None and position < len(episode.messages)
+    said_there = _id_text(episode.messages[position], said.get("call")) if episode and there else ""
+    return Evidence(
+        episode=span.link.target,
+        thread=said["thread"],
+        entry=said["entry"],
+        start=span.start,
+        end=span.end,
+        quote=mask(said_there, secrets(said_there), span.start, span.end),
+        at=said_at(span.link),
+        confidence=span.confidence,
+        reader=said.get("reader", "rules"),
+    )
+
+
+def _id_text(message: Message, call: int | None) -> str:
+    """Return the text of a message, or of the arguments of one of its calls."""
+    if call is None:
+        return message.text
+    return message.tool_calls[call].text if call < len(message.tool_calls) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The part of a graph that a walk sees: the relations of these predicates, valid and believed at these times."""
+
+    store: GraphStore
+    valid_at: datetime
+    believed_at: datetime
+    each: int
+    predicates: Collection[str] | None = None
+    inward: bool = False
+
+    def edges(self, nodes: Collection[str]) -> Sequence[Edge]:
+        return self.store.edges(
+            nodes,
+            predicates=self.predicates,
+            inward=self.inward,
+            valid_at=self.valid_at,
+            believed_at=self.believed_at,
+            each=self.each,
+        )
+
+
+Steps = dict[str, Edge | None]
+"""By entity the edge on which it was first reached, and ``None`` for the origin."""
+
+
+def reach(view: View, origin: str, depth: int | None, limit: int) -> list[Neighbour]:
+    """Return at most ``limit`` entities within ``depth`` relations of one: nearest first, then by confidence."""
+    steps: Steps = {origin: None}
+    frontier, rounds = [origin], 0
+    while frontier and (depth is None or rounds < depth) and len(steps) <= limit:
+        frontier = _round(view, frontier, steps, limit + 1 - len(steps))
+        rounds += 1
+    return _neighbours(view, steps, [id_ for id_ in steps if id_ != origin])
+
+
+def affected(view: View, origin: str, depth: int | None, limit: int) -> list[Neighbour]:
+    """Return at most ``limit`` entities that depend on one, or on what it contains, within ``depth`` relations.
+
+    Its own parts are no dependents. The parts of a dependent are: a class that extends a changed one is a changed one.
+    """
+    steps: Steps = {origin: None}
+    own = _parts(view, [origin], steps, limit, whole=True)
+    if own:
+        own = [*own, *_parts(view, own, steps, limit, whole=True)]  # a file, its classes, their methods
+    frontier, rounds = [origin, *own], 0
+    while frontier and (depth is None or rounds < depth) and len(steps) - len(own) <= limit:
+        frontier = _round(view, frontier, steps, limit + 1 - len(steps) + len(own))
+        frontier = [*frontier, *_parts(view, frontier, steps, limit + 1 - len(steps) + len(own))]
+        rounds += 1
+    found = _neighbours(view, steps, [id_ for id_ in steps if id_ != origin and id_ not in own][:limit])
+    return sorted(found, key=lambda each: each.distance)
+
+
+def _parts(view: View, frontier: Sequence[str], steps: Steps, room: int, *, whole: bool = False) -> list[str]:
+    """Add to ``steps`` what these entities contain, with ``whole`` also what is defined in them, and return its ids."""
+    inside = replace(view, predicates=["contains"], inward=False)
+    edges = [edge for edge in inside.edges(frontier) if edge.forward] if frontier else []
+    if whole and frontier:
+        edges += replace(view, predicates=["defined_in"]).edges(frontier)
+    found = {edge.other: edge for edge in edges if edge.other not in steps}
+    found = dict(list(found.items())[: max(0, room)])
+    steps.update(found)
+    return list(found)
+
+
+def connect(view: View, a: str, b: str, depth: int) -> list[Relation] | None:
+    """Return the relations of a shortest path of at most ``depth`` from ``a`` to ``b``, or ``None``."""
+    sides: list[tuple[Steps, list[str]]] = [({a: None}, [a]), ({b: None}, [b])]
+    if a == b:
+        return []
+    for _ in range(depth):
+        side = min((0, 1), key=lambda number: len(sides[number][1]))
+        steps, frontier = sides[side]
+        frontier = _round(view, frontier, steps, None)
+        sides[side] = (steps, frontier)
+        meeting = [id_ for id_ in frontier if id_ in sides[1 - side][0]]
+        if meeting:
+            ids = [*_path(sides[0][0], meeting[0]), *reversed(_path(sides[1][0], meeting[0]))]
+            known = view.store.relations(ids, view.believed_at)
+            return [known[id_] for id_ in ids]
+        if not frontier:
+            return None
+    return None
+
+
+def _round(view: View, frontier: Sequence[str], steps: Steps, room: int | None) -> list[str]:
+    """Add what lies one relation further to ``steps``, most confident first, and return the new ids."""
+    place = {id_: number for number, id_ in enumerate(frontier)}
+    edges = sorted(view.edges(frontier), key=lambda edge: (-edge.confidence, place[edge.node], edge.relation))
+    reached: dict[str, Edge] = {}
+    for edge in edges:
+        if edge.other not in steps and (room is None or len(reached) < room):
+            reached.setdefault(edge.other, edge)
+    steps.update(reached)
+    return list(reached)
+
+
+def _path(steps: Mapping[str, Edge | None], id_: str) -> list[str]:
+    """Return the ids of the relations from the origin of a walk to an entity."""
+    found = []
+    edge = steps[id_]
+    while edge is not None:
+        found.append(edge.relation)
+        edge = steps[edge.node]
+    return found[::-1]
+
+
+def _neighbours(view: View, steps: Steps, ids: Iterable[str]) -> list[Neighbour]:
+    paths = {id_: _path(steps, id_) for id_ in ids}
+    entities = view.store.entities(paths)
+    relations = view.store.relations({one for path in paths.values() for one in path}, view.believed_at)
+    return [
+        Neighbour(entities[id_], len(path), tuple(relations[one] for one in path))
+        for id_, path in paths.items()
+        if id_ in entities
+    ]
+
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""

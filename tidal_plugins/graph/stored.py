@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from tidal_plugins.graph.phrases import sentence
+from tidal_plugins.graph.card import sentence
 from tidal_plugins.graph.records.entities import MENTIONED, Node, cited, newest, nodes, said_at
 from tidal_plugins.graph.records.merging import merged
 from tidal_plugins.graph.records.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id

@@ -169,7 +169,7 @@ class Graph(KnowledgeGraph):
         Raises ``GraphSinkError`` if the engine fails, ``Conflict`` if another process began to mirror to the same sink
         meanwhile, ``ReadOnly``, and ``InvalidInput`` for what is no sink.
         """
-        from tidal_plugins.graph.sinks.mirroring import mirror
+        from tidal_plugins.graph.sinks import mirror
 
         if check_protocol(sink, GraphSink, "a sink has a name, with_texts, and methods apply and held") is None:
             raise InvalidInput("give a sink, such as tidal_plugins.apps.graphs.Neo4jSink")

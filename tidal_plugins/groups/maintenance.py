@@ -9,7 +9,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.noted import noted_compactions
 from tidal_plugins.ingestion.erasures import noted_erasures
 from tidal_plugins.ingestion.gate import Admitted, admitted
-from tidal_plugins.maintenance.noted import noted_runs
+from tidal_plugins.maintenance.runs import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Compacted

@@ -48,7 +48,7 @@ class PortableView(View):
 
         Raises ``Conflict`` if there is a file already, ``Corrupt`` if the memory is damaged, and ``StorageError``.
         """
-        from tidal_plugins.maintenance.exporting import export
+        from tidal_plugins.maintenance.export import export
 
         return export(self._services.storage, path, replace=replace)
 
@@ -60,7 +60,7 @@ class PortableView(View):
         that is no export, ``SchemaTooNew`` for one of a later version, ``Corrupt`` for one that was truncated or
         altered, and ``InvalidInput`` on a view of another memory.
         """
-        from tidal_plugins.maintenance.loading import load
+        from tidal_plugins.maintenance.export import load
 
         if self.opened is not self:
             raise InvalidInput("load into the memory that opened the store, not into a view of another scope")

@@ -18,10 +18,20 @@ from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.maintenance.noted import note_run
 from tidal_plugins.maintenance.recurring import Recurring
-from tidal_plugins.maintenance.runs import RUNS, Run, UnderWay
-from tidal_plugins.maintenance.undo import COMPRESSED, PRUNED, SETTLED, edge_value, restore, settled, tier_value
+from tidal_plugins.maintenance.runs import (
+    COMPRESSED,
+    PRUNED,
+    RUNS,
+    SETTLED,
+    Run,
+    UnderWay,
+    edge_value,
+    note_run,
+    restore,
+    settled,
+    tier_value,
+)
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier

@@ -9,13 +9,13 @@ from datetime import datetime
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.formats.portable import Portable
 from tidal_plugins.graph.indexing.stale import mark_stale
-from tidal_plugins.graph.records.entities import MENTIONED, Named, Place, name_entities
+from tidal_plugins.graph.records.entities import MENTIONED, Named, Place, bare, entity_id, name_entities
 from tidal_plugins.graph.records.merging import join, merged
-from tidal_plugins.graph.records.names import bare, entity_id
 from tidal_plugins.graph.records.relations import (
     EVER,
     EVIDENCE,
     Triple,
+    Validity,
     add_evidence,
     begin,
     chain,
@@ -24,7 +24,6 @@ from tidal_plugins.graph.records.relations import (
     unused,
     with_confidence,
 )
-from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation

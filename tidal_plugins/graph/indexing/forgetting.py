@@ -10,8 +10,16 @@ from tidal_plugins.graph.indexing.entries import graph_entry_id
 from tidal_plugins.graph.indexing.stale import ENTRIES, mark_stale
 from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.records.merging import forget_merges, merged
-from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, with_confidence
-from tidal_plugins.graph.records.validity import Validity
+from tidal_plugins.graph.records.relations import (
+    EVIDENCE,
+    KINDS,
+    Validity,
+    begin,
+    earlier,
+    remove,
+    supported_by,
+    with_confidence,
+)
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link

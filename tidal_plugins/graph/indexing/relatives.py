@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from tidal_plugins.graph.indexing.batches import WriteBatch
 from tidal_plugins.graph.indexing.stale import mark_around
-from tidal_plugins.graph.reading.vocabulary import KIN
-from tidal_plugins.graph.records.entities import nodes
+from tidal_plugins.graph.indexing.writing import WriteBatch
+from tidal_plugins.graph.reading.mentions import KIN
+from tidal_plugins.graph.records.entities import entity_id, nodes
 from tidal_plugins.graph.records.merging import join, merges, undo_merge
-from tidal_plugins.graph.records.names import entity_id
 from tidal_plugins.graph.records.relations import STANDING, predicate
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Mention

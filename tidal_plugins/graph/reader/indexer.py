@@ -16,14 +16,12 @@ from tidal_plugins.errors import Closed, ExtractionError, SecretRefused, Storage
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import mentioned
 from tidal_plugins.graph.handlers import EpisodesOf
-from tidal_plugins.graph.indexing.batches import WriteBatch, to_batches
-from tidal_plugins.graph.indexing.writing import apply
+from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
 from tidal_plugins.graph.reader.budget import CHARS_PER_TOKEN, Budget, Spent
 from tidal_plugins.graph.reader.prompt import JSON_LINES, Answer, Context, NumberedText, TurnsRead, prompt, read
 from tidal_plugins.graph.reader.statements import Checked, Known, checked, known_types
 from tidal_plugins.graph.reading.quotes import PERSON, category
-from tidal_plugins.graph.records.entities import nodes
-from tidal_plugins.graph.records.names import entity_id, sharing
+from tidal_plugins.graph.records.entities import entity_id, nodes, sharing
 from tidal_plugins.graph.records.relations import STANDING, STATE, predicate
 from tidal_plugins.jobs.handler import NotNow
 from tidal_plugins.jobs.queue import Job, Jobs

@@ -27,7 +27,7 @@ from tidal_plugins.graph.reading.quotes import (
     snake,
     time_of,
 )
-from tidal_plugins.graph.records.names import ADDRESSED, SPEAKER, bare, stands_in
+from tidal_plugins.graph.records.entities import ADDRESSED, SPEAKER, bare, stands_in
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.model.graph import WORD, Assertion, Category, Extraction, Mention, Reading
 from tidal_plugins.patterns import lazy_re

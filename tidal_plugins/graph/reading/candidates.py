@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tidal_plugins.graph.reading.vocabulary import KIN
+from tidal_plugins.graph.reading.mentions import KIN
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tidal_plugins.graph.reading import python
-from tidal_plugins.graph.reading.install import installed
 from tidal_plugins.graph.reading.languages import SCRIPT, declared
-from tidal_plugins.graph.reading.mentions import named
-from tidal_plugins.graph.reading.vocabulary import EXTENSIONS, mention
+from tidal_plugins.graph.reading.mentions import EXTENSIONS, installed, mention, named
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tidal_plugins.english.moods import DOUBT, MODAL, UNSURE, ends_asking
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.graph.reading.vocabulary import CUES, EXTENSIONS, mention
+from tidal_plugins.graph.reading.mentions import CUES, EXTENSIONS, mention
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
 

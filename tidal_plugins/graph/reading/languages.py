@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tidal_plugins.graph.reading.vocabulary import mention
+from tidal_plugins.graph.reading.mentions import mention
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
 

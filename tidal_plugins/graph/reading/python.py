@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from tidal_plugins.graph.reading.vocabulary import mention
+from tidal_plugins.graph.reading.mentions import mention
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
 

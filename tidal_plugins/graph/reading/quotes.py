@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tidal_plugins.graph.reading.vocabulary import CATEGORIES
+from tidal_plugins.graph.reading.mentions import CATEGORIES
 from tidal_plugins.model.graph import Category, Mention
 from tidal_plugins.patterns import lazy_re
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from tidal_plugins.english.moods import JOKE, leaves_scene, opens_scene
 from tidal_plugins.english.words import month_number
 from tidal_plugins.graph.reading.candidates import Candidate, candidates, kin_word, phrase
-from tidal_plugins.graph.reading.parsing import Sentence, parsed
-from tidal_plugins.graph.reading.references import Episode
-from tidal_plugins.graph.reading.vocabulary import CATEGORIES, DATE, IT, KIN, OBJECT_TYPES, PERIOD, PERSONAL, PRONOUNS
+from tidal_plugins.graph.reading.mentions import CATEGORIES, DATE, IT, KIN, OBJECT_TYPES, PERIOD, PERSONAL, PRONOUNS
+from tidal_plugins.graph.reading.parsing import Episode, Sentence, parsed
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.model.sentence import SentenceTags

@@ -1,1 +1,0 @@
-"""The graph as other graph engines get it, and what each of them has already."""

@@ -64,6 +64,7 @@ _DAYS = lazy_re(r"\bon \w+days?\b|\b\w+days\b|\bweekends?\b", re.IGNORECASE)
 _INDEFINITE = lazy_re(r"\W*(?:an?|some|one|another)\b", re.IGNORECASE)
 _POSSIBLE = lazy_re(r"\b(?:can|may|might|could)\b", re.IGNORECASE)
 _ASIDE = lazy_re(r"[,;(]")
+_OF_MINE = lazy_re(r"\W*(?:my|our) (?P<words>[\w']+(?: [\w']+)?)", re.IGNORECASE)
 _STILL = lazy_re(r"\b(?:still|same)\b", re.IGNORECASE)
 
 
@@ -156,6 +157,8 @@ def _ended(
     later: Statement, earlier: Statement, cosine: float, asked: frozenset[str], weights: RivalWeights
 ) -> Replacement | None:
     """Return how a statement names what holds no more: «migrated from Fluentd to Vector», «sold the Skoda»."""
+    if _has_another_subject(later, earlier):
+        return None
     for over in later.over:
         words, new = stems_of(over.old), stems_of(over.new)
         salient = any(value.kind in _SALIENT and stems_of(value.text) <= words for value in earlier.values)
@@ -173,6 +176,13 @@ def _ended(
             old = earlier.text.partition(": ")[2] if earlier.key else over.old
             return Replacement(old, value, later.cue or over.cue, sure)
     return None
+
+
+def _has_another_subject(later: Statement, earlier: Statement) -> bool:
+    """Return whether a statement is of somebody or something of the speaker's that an earlier one does not name: «my
+    uncle sold the Skoda» ends nothing that «I drive a Skoda» says."""
+    subject = _OF_MINE.match(later.text)
+    return subject is not None and earlier.is_own and not earlier.key and not stems_of(subject["words"]) & earlier.every
 
 
 def _ends_fact(later: Statement, words: frozenset[str], fact: Statement, *, named: bool) -> bool:
@@ -250,7 +260,7 @@ def _sure(
     near_cue = later.cue in beside.text or not (beside.words - stems_of(new.text) or _STILL.search(beside.text))
     weak = AGAIN if asked else WEAK
     cue = bool(later.cue) and (bool(asked) or near_cue) and not weak.fullmatch(later.cue)
-    if new.kind != "date" and not cue and _on_other_days(later, earlier):
+    if not cue and (_are_two_days(later, earlier) if new.kind == "date" else _on_other_days(later, earlier)):
         return 0.0
     named = earlier.key - VAGUE
     covers = mine <= theirs or (theirs <= mine and cue) or (bool(named) and named <= mine <= named | HOLDERS)
@@ -283,6 +293,12 @@ def _are_events(later: Statement, new: Value, earlier: Statement) -> bool:
 def _on_other_days(later: Statement, earlier: Statement) -> bool:
     mine, theirs = ({value.says for value in said.values if value.kind == "date"} for said in (later, earlier))
     return bool(mine and theirs) and not mine & theirs
+
+
+def _are_two_days(later: Statement, earlier: Statement) -> bool:
+    """Return whether two statements give another value for each of two days: yoga on Monday at 18:00, on Thursday at
+    19:00."""
+    return any(new.kind != "date" and exclude(new, old) for new in later.values for old in earlier.values)
 
 
 def _about(said: Statement, value: Value, whole: bool) -> frozenset[str]:
@@ -354,7 +370,7 @@ def _denied(later: Statement, earlier: Statement, weights: RivalWeights) -> Iter
             if _undenied(mine) == _undenied(theirs) and not past:
                 sure = weights.cued if later.cue else weights.restated
                 yield Replacement(theirs.text, mine.text, later.cue, sure)
-            elif later.cue and len(shared) > 1:
+            elif later.cue and len(shared) > 1 and not (mine.denied and CHANGE_VERB.search(later.cue)):
                 yield Replacement(theirs.text, mine.text, later.cue, weights.likely)
 
 

@@ -215,6 +215,10 @@ def is_past(text: str) -> bool:
 _WAS = frozenset("was were had did wasn't weren't hadn't didn't".split())
 _BE = frozenset("is are be been am has have 've it's being isn't aren't not get gets got 's 're".split())
 _CLAUSE = lazy_re(r"[,;!?()–—](?!\d)|\.(?=\s|$)|->|→|\b(?:so|because|but|while|and)\b")
+_REFUSED = lazy_re(r"\b(?:not|never|nobody|against)\b|n't\b", re.IGNORECASE)
+"""Words before a change that did not happen: «we will not migrate from Jenkins»."""
+_SUBJECT_END = lazy_re(r" (?!this\b)(?:is|are|was|were|has|have|had|will|[a-z]+(?:s|ed))\b", re.IGNORECASE)
+"""What follows a subject: its verb, by its form alone."""
 _MAY = lazy_re(r"\bmay\b|\b(?:did not|didn't|never) \w+ after all\b")
 _YEAR_ALONE = lazy_re(r"(?:19|20)\d\d")
 _YEAR = lazy_re(r"\bin ((?:19|20)\d\d)\b", re.IGNORECASE)
@@ -279,6 +283,8 @@ def _over(text: str) -> Iterator[Over]:
             start = max(end for end in ends if end <= match.start())
             end = min(end for end in ends if end >= match.end())
             said = {name: (phrase or "").strip(" .'") for name, phrase in match.groupdict().items()}
+            if _REFUSED.search(text, start, match.start()):
+                continue
             cue = re.sub(re.escape(match["old"]), "", match[0]).strip(" .,'")
             yield Over(said["old"], said.get("new", ""), cue, content(text[start:end]))
 
@@ -374,6 +380,12 @@ def _noun(word: str) -> str:
     return "" if dull or stem(word) in VAGUE or word in ATTRIBUTES else stem(word)
 
 
+def _numbers_subject(text: str, value: Value) -> bool:
+    """Return whether a number or a code says which one the subject is: «Invoice 1041 is for 300 euros»."""
+    numbering = value.kind == "code" or (value.kind == "number" and bool(value.label) and not value.unit)
+    return numbering and _SUBJECT_END.match(text, value.end) is not None
+
+
 def _qualifiers(text: str, found: Sequence[Value]) -> Iterator[tuple[str, frozenset[str]]]:
     words = re.findall(r"[a-z]+", text.casefold())
     kinds = {
@@ -383,6 +395,7 @@ def _qualifiers(text: str, found: Sequence[Value]) -> Iterator[tuple[str, frozen
         "owner": {OWNERS[word] for word in words if word in OWNERS}
         | {name.casefold() for name in _POSSESSOR.findall(text)},
         "numbered": {f"{value.label} {value.says}" for value in found if value.label in NUMBERED}
+        | {value.says for value in found if _numbers_subject(text, value)}
         | {match[0].casefold() for match in LETTERED.finditer(text)},
         "person": {word for word in words if word in KIN},
     }

@@ -11,7 +11,7 @@ from typing import Literal
 from tidal_plugins.dossiers.scorer import distinct, one_shout
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import lifts, tasks
-from tidal_plugins.english.cues import CHANGE_VERB
+from tidal_plugins.english.cues import CHANGE_VERB, STATES
 from tidal_plugins.english.numbers import values
 from tidal_plugins.facts.conflicts import FACT_CHANNEL, open_conflicts
 from tidal_plugins.facts.invalidation import SupersessionStore
@@ -62,9 +62,21 @@ def _contradicted(newer: Told, earlier: Sequence[Told]) -> Iterator[Contradictio
             for old in held:
                 if (not mine and (new.is_own or old.is_own)) or CHANGE_VERB.search(new.text):
                     continue
-                if replaced := rival(new, old):
+                replaced = rival(new, old)
+                if replaced and _is_another(replaced) and not _is_change(replaced, new, old):
                     kind = _kind(replaced, new, old)
                     yield Contradiction(kind, _finding(new, entry), _finding(old, older))
+
+
+def _is_change(replaced: Replacement, new: Statement, old: Statement) -> bool:
+    """Return whether a statement says itself that a value is a new one, so that it contradicts nothing."""
+    return bool(replaced.reason) and new.denied == old.denied and replaced.new.casefold() not in STATES
+
+
+def _is_another(replaced: Replacement) -> bool:
+    """Return whether two values differ, of which neither is a part of the other."""
+    old, new = replaced.old.casefold(), replaced.new.casefold()
+    return not (old and new and (old in new or new in old))
 
 
 def _kind(replaced: Replacement, new: Statement, old: Statement) -> Literal["value", "number", "negation"]:

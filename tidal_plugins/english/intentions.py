@@ -25,7 +25,7 @@ CALLED_OFF = lazy_re(
 """Words by which a plan no longer holds."""
 FICTION = lazy_re(
     r"\bin (?:my|our|the|this|that|his|her|their|a) (?:\w+ )?"
-    r"(?:novel|story|game|book|film|movie|series|show|play|campaign|scene|chapter|dream)\b"
+    r"(?:novel|story|game|book|film|movie|series|show|play|campaign|scene|chapter|dream|example)\b"
     r"(?! (?:club|group|store|shop))"
 )
 """What is told of people who do not exist."""

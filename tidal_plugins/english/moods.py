@@ -122,8 +122,7 @@ _WERE = r"(?:were|was|had|could|knew|won|lived|owned|ever)"
 _IMAGINED = r"(?:\b(?:would|could|might)|'d)"
 _SUPPOSED = r"(?<!asked )(?<!ask )(?<!me )(?<!know )(?<!wonder )(?<!wondered )(?<!see )(?<!sure )(?<!check )\bif"
 _SCENE = lazy_re(
-    rf"\A{LEAD}(?:imagine(?:,|:| (?:that|if|you|we|i|an?|the|this|having|being|my|our|she|he|they|all|what|how)\b)"
-    r"|suppos(?:e|ing) (?:that|you|we|i|an?|the|my|our|she|he|they|it)\b|what if\b|hypothetically\b"
+    rf"\A{LEAD}(?:imagine\b|suppos(?:e|ing)\b|what if\b|hypothetically\b"
     r"|let's (?:say|pretend|imagine|suppose)\b|pretend (?:that|you|we|i)\b|if only\b"
     r"|in (?:a|an) (?:perfect|ideal|other|another) world\b)"
 )

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, StorageError
+from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, ExtractionError, StorageError
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.language.importance import VITAL, importance_of
@@ -21,6 +21,7 @@ from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
 from tidal_plugins.model.sentence import ACTS, TAGS, SentenceTags
 from tidal_plugins.patterns import lazy_re
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, Where
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class SentenceReading(Handler[int]):
         said = {id_: units(entry.text)[:MOST] for id_, entry in entries.items()}
         texts = [one for own in said.values() for one in own]
         roles = [role_of(entries[id_]) for id_, own in said.items() for _ in own]
-        read = iter(self.tagger().tag(texts, roles) if texts else ())
+        read = iter(self._tagged(texts, roles) if texts else ())
         tagged = {id_: [next(read) for _ in own] for id_, own in said.items()}
         kept = {id_: dict(zip(map(_key, own), map(_packed, tagged[id_]), strict=True)) for id_, own in said.items()}
         with self.storage.transaction():
@@ -87,6 +88,19 @@ class SentenceReading(Handler[int]):
                 self.storage.write_documents(scope, SENTENCES, made)
                 self._keep({id_: (there[id_], tagged[id_]) for id_ in made}, scope)
         return len(made)
+
+    def _tagged(self, texts: Sequence[str], roles: Sequence[str]) -> list[SentenceTags]:
+        read = list(self.tagger().tag(texts, roles))
+        if len(read) != len(texts):
+            raise ExtractionError(
+                f"the tagger answered {len(read)} times for {len(texts)} sentences: return one for each"
+            )
+        for one in read:
+            if one.act not in ACTS or not all(0 <= chance <= 1 for chance in one.scores.values()):
+                raise ExtractionError(
+                    f"the tagger's {shown(one)} is none: an act is one of {ACTS}, and a chance in [0, 1]"
+                )
+        return read
 
     def _keep(self, read: Mapping[str, tuple[Entry, Sequence[SentenceTags]]], scope: Scope) -> None:
         """Let turns that are vital by their forms fade no more. How they are ranked stays as it was recorded."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from tidal_plugins.english.intentions import FICTION
 from tidal_plugins.english.moods import JOKE, leaves_scene, opens_scene
 from tidal_plugins.english.words import month_number
 from tidal_plugins.graph.reading.candidates import Candidate, candidates, kin_word, phrase
@@ -203,7 +204,7 @@ def _of_text(sentences: Sequence[Sentence], known: Episode) -> Iterator[Draft]:
     for sentence in sentences:
         plain = sentence.doc.text.lower()
         imagined = opens_scene(plain) or (imagined and not leaves_scene(plain))
-        if JOKE.search(plain):
+        if JOKE.search(plain) or FICTION.search(plain):
             before = []
             continue
         yield from before

@@ -1,1 +1,1 @@
-"""What an agent's tools did to files, told by their names, arguments and results: one table of tools for all rooms."""
+"""What the calls of an agent's tools read and change of files: one table of tools, and the files of a thread."""

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tidal_plugins.actions.action import (
-    Action,
-    Append,
-    Delete,
-    Doubt,
-    Edit,
-    EditCell,
-    Move,
-    OutlinedEdit,
-    Read,
-    ReplaceLines,
-    Write,
-)
+from tidal_plugins.actions.action import Action, Delete, Doubt, Edit, Move, Read, Write
 from tidal_plugins.actions.patches import changes
 from tidal_plugins.actions.paths import normal
 from tidal_plugins.actions.table import (
@@ -34,7 +22,7 @@ from tidal_plugins.actions.table import (
     TARGETS,
 )
 from tidal_plugins.model.exchange import ToolCall
-from tidal_plugins.settings import FileTool
+from tidal_plugins.settings import FileAction, FileTool
 
 UNREAD = "an edit changed it that cannot be read"
 
@@ -56,34 +44,47 @@ def shell_command(call: ToolCall, tool: FileTool | None) -> str | None:
 
 def actions(call: ToolCall, tool: FileTool) -> list[Action]:
     """Return what a call of a tool, other than a shell, does to files."""
-    given = call.arguments
-    if tool.does == "editor":
-        return _editor(given)
-    if tool.does == "patch":
-        text = _text(given, [tool.content] if tool.content else PATCHES)
-        return changes(text, _path(given, tool)) if text else []
-    if tool.does in ("nothing", "search", "plan") or given.get("dryRun") is True or given.get("dry_run") is True:
-        return []
+    given, does = call.arguments, tool.does
     path = _path(given, tool)
-    if tool.does == "read":
-        return [_read(given, path)] if path else [*_several(given, tool)]
-    if tool.does == "edit":
-        return _edits(given, path, tool)
+    if does == "editor":  # Anthropic's, whose action is an argument
+        command = str(given.get("command"))
+        if command not in _EDITOR:
+            return [Doubt(path, f"the editor's command {command:.20} changed it")] if path else []
+        does = _EDITOR[command]
+    if does in ("nothing", "search", "plan", "shell") or True in (given.get("dryRun"), given.get("dry_run")):
+        return []
     content = _text(given, [tool.content] if tool.content else CONTENTS)
-    if tool.does == "insert":
-        return _insert(given, path, content)
+    if does == "patch":
+        text = _text(given, [tool.content] if tool.content else PATCHES)
+        return changes(text, path) if text else []
+    if does == "read":
+        return [_read(given, path, numbered=tool.does == "editor" or None)] if path else [*_several(given, tool)]
+    if does == "edit":
+        diff = _text(given, ["diff"]) or ""
+        return changes(diff, path) if "SEARCH" in diff and path else _edits(given, path, tool)
+    if does == "insert":
+        after = _number(given, ["insert_line", "after_line", "line"])
+        known = after is not None and content is not None
+        return [Edit(path, "", f"{content}\n", line=(after or 0) + 1)] if known else _unread(path)
     if not path:
         return []
-    if tool.does == "notebook":
-        return [_cell(given, path, tool)]
-    if tool.does == "delete":
+    if does == "notebook":
+        return [Edit(path, None, _text(given, [tool.content or "new_source", "source", *CONTENTS]) or "")]
+    if does == "delete":
         return [Delete(path)]
-    if tool.does in ("move", "copy"):
+    if does in ("move", "copy"):
         to = normal(_text(given, [tool.new] if tool.new else TARGETS) or "")
-        return [Move(path, to, tool.does == "copy", exact=True)] if to else [Doubt(path, f"{call.name} moved it")]
-    if tool.does == "append" or given.get("append") is True:
-        return [Doubt(path, f"{call.name} changed it") if content is None else Append(path, content)]
-    return [Write(path, content)]
+        return [Move(path, to, does == "copy")] if to else [Doubt(path, f"{call.name} moved it")]
+    return [Write(path, content, does == "append" or given.get("append") is True)]
+
+
+_EDITOR: Mapping[str, FileAction] = {
+    "view": "read", "create": "write", "str_replace": "edit", "insert": "insert", "delete": "delete", "rename": "move",
+}  # fmt: skip
+
+
+def _unread(path: str) -> list[Action]:
+    return [Doubt(path, UNREAD)] if path else []
 
 
 def _several(given: Mapping[str, Any], tool: FileTool) -> Iterator[Read]:
@@ -92,110 +93,65 @@ def _several(given: Mapping[str, Any], tool: FileTool) -> Iterator[Read]:
     items = value if isinstance(value, list | tuple) else []
     found = [each if isinstance(each, str) else _text(each, PATHS) or "" for each in items if each]
     together = tuple(dict.fromkeys(path for path in map(normal, found) if path))
-    if any(set("*?[") & set(path) for path in together):
-        return
-    yield from (Read(path, together=together) for path in together)
-    if not items:
-        yield Read("", numbered=True)
+    if not any(set("*?[") & set(path) for path in together):
+        yield from (Read(path, together=together) for path in together)
+        if not items:
+            yield Read("", numbered=True)
 
 
-def _cell(given: Mapping[str, Any], path: str, tool: FileTool) -> Action:
-    source = _text(given, [tool.content] if tool.content else ["new_source", "source", *CONTENTS])
-    cell, mode = given.get("cell_id"), str(given.get("edit_mode") or "replace")
-    if not isinstance(cell, str) or mode not in ("replace", "delete") or (source is None and mode == "replace"):
-        return OutlinedEdit(path, source or "", "a cell was changed that cannot be found in it")
-    return EditCell(path, cell, source if mode == "replace" else None)
-
-
-def _read(given: Mapping[str, Any], path: str) -> Read:
+def _read(given: Mapping[str, Any], path: str, *, numbered: bool | None) -> Read:
     """Read the many ways to ask for a part of a file: from a line, so many, to a line, the first or the last ones."""
     start, end, limit = _number(given, STARTS), _number(given, ENDS), _number(given, ["limit", "head", "max_lines"])
     span = given.get("view_range") or given.get("line_range")
     if isinstance(span, list | tuple) and len(span) == 2 and all(isinstance(n, int) for n in span):
         start, end = span
     offset = _number(given, ["offset"])
-    tail = _number(given, ["tail"]) is not None
+    if _number(given, ["tail"]) is not None:  # which lines these are, only their numbers can tell
+        numbered = True
     if start is None and offset is not None and offset > 1:  # from 0 in some tools, from 1 in others: numbers tell
         return Read(path, offset, None, limit, numbered=True)
-    return Read(path, start, end, limit, last=tail)
+    return Read(path, start, end, limit, numbered)
 
 
 def _edits(given: Mapping[str, Any], path: str, tool: FileTool) -> list[Action]:
-    """Read an edit by its texts or its lines. Without a path it is one of the file in an editor's window."""
-    if "SEARCH" in (blocks := _text(given, ["diff"]) or "") and path:
-        return changes(blocks, path)
-    if path and (outline := _text(given, ["code_edit"])) is not None:
-        return [OutlinedEdit(path, outline)]
+    """Read edits by their texts. Without a path they are of the file in an editor's window."""
+    if (outline := _text(given, ["code_edit"])) is not None:
+        return [Edit(path, None, outline)] if path else []
     several = _value(given, EDITS)
-    parts = several if isinstance(several, list | tuple) else [given]
-    found: list[Action] = []
-    for part in parts:
-        action = _edit(part, path, tool) if isinstance(part, Mapping) else None
-        if action is None:
-            return [Doubt(path, UNREAD)] if path else []
-        found.append(action)
-    return found
+    parts: Sequence[Any] = several if isinstance(several, list | tuple) else [given]
+    found = [_edit(part, path, tool) if isinstance(part, Mapping) else None for part in parts]
+    known = [action for action in found if action is not None]
+    return known if len(known) == len(found) else _unread(path)
 
 
 def _edit(part: Mapping[str, Any], path: str, tool: FileTool) -> Action | None:
-    start, end = _number(part, STARTS), _number(part, ENDS)
     old = _text(part, [tool.old] if tool.old else OLDS)
     new = _text(part, [tool.new] if tool.new else [*NEWS, "replacement_text"])
-    if old is not None and new is not None:
-        every = any(part.get(name) is True for name in ("replace_all", "replaceAll", "allow_multiple", "replace-all"))
-        every = every or (_number(part, ["expected_replacements"]) or 1) > 1
-        return Edit(path, old, new, every) if old else Write(path, new) if path else None
-    if start is not None and end is not None and new is not None:
-        return ReplaceLines(path, start, end + 1, new)
-    return None
-
-
-def _insert(given: Mapping[str, Any], path: str, content: str | None) -> list[Action]:
-    after = _number(given, ["insert_line", "after_line", "line"])
-    if after is None or content is None or after < 0:
-        return [Doubt(path, UNREAD)] if path else []
-    return [ReplaceLines(path, after + 1, after + 1, content)]
-
-
-def _editor(given: Mapping[str, Any]) -> list[Action]:
-    """Read a call of Anthropic's text editor, whose command is an argument."""
-    path, does = _path(given, None), given.get("command")
-    if not path:
-        return []
-    if does == "view":
-        span = given.get("view_range")
-        start, end = span if isinstance(span, list | tuple) and len(span) == 2 else (None, None)
-        return [Read(path, start, end, numbered=True)]
-    if does == "create":
-        return [Write(path, _text(given, ["file_text"]))]
-    if does == "str_replace":
-        return [Edit(path, _text(given, ["old_str"]) or "", _text(given, ["new_str"]) or "")]
-    if does == "insert":
-        return _insert(given, path, _text(given, ["insert_text", "new_str"]))
-    if does == "delete":
-        return [Delete(path)]
-    to = normal(_text(given, ["new_path"]) or "")
-    return (
-        [Move(path, to, exact=True)]
-        if does == "rename" and to
-        else [Doubt(path, f"the editor's command {does!s:.20} changed it")]
-    )
+    if new is None and old is not None and tool.does == "editor":
+        new = ""  # a text that is taken away
+    if new is None or (old is None and _number(part, STARTS) is None):
+        return None
+    every = any(part.get(name) is True for name in ("replace_all", "replaceAll", "allow_multiple", "replace-all"))
+    every = every or (_number(part, ["expected_replacements"]) or 1) > 1
+    if old == "":
+        return Write(path, new) if path else None
+    return Edit(path, old, new, every)
 
 
 def _path(given: Mapping[str, Any], tool: FileTool | None) -> str:
     return normal(_text(given, [tool.path] if tool and tool.path else PATHS) or "")
 
 
-def _text(given: Mapping[str, Any], names: list[str]) -> str | None:
+def _text(given: Mapping[str, Any], names: Sequence[str]) -> str | None:
     value = _value(given, names)
     return value if isinstance(value, str) else None
 
 
-def _value(given: Mapping[str, Any], names: list[str]) -> Any:
+def _value(given: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((given[name] for name in names if given.get(name) is not None), None)
 
 
-def _number(given: Mapping[str, Any], names: list[str]) -> int | None:
+def _number(given: Mapping[str, Any], names: Sequence[str]) -> int | None:
     value = _value(given, names)
     if isinstance(value, str) and value.isdecimal():
         value = int(value)

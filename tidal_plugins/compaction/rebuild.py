@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from tidal_plugins.actions.files.tracked import Said
+from tidal_plugins.actions.files import Said
 from tidal_plugins.compaction.files.restore import Candidate, Files, weight
 from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tidal_plugins.actions.action import Action, ContentChange, Delete, Doubt, Edit, Move, Patch, Read, Write
+from tidal_plugins.actions.action import Action, Delete, Doubt, Edit, Move, Read, Write
 from tidal_plugins.actions.calls import actions, shell_command
+from tidal_plugins.actions.commands import read_command
 from tidal_plugins.actions.paths import relative
-from tidal_plugins.actions.results import folder, opened
-from tidal_plugins.actions.shell.commands import read_command
+from tidal_plugins.actions.results import folder, window
 from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED, says_failed
 from tidal_plugins.model.exchange import Message, ToolCall
@@ -85,8 +85,8 @@ def done(call: ToolCall, text: str, tools: Tools) -> list[Done]:
         return [Done("search" if tool.does == "search" else "plan")]
     else:
         found = list(_told(actions(call, tool) if tool else (), edited=tool is not None and tool.does == "edit"))
-    window = opened(ends)
-    return [replace(each, path=each.path or relative(window, here) or window) for each in found] or [Done("other")]
+    open_ = found_[0] if (found_ := window(ends)) else ""
+    return [replace(each, path=each.path or relative(open_, here) or open_) for each in found] or [Done("other")]
 
 
 def _is_output(action: Action, command: str) -> bool:
@@ -104,25 +104,17 @@ def _told(given: Iterable[Action], *, edited: bool = False) -> Iterator[Done]:
 
 def _one(action: Action, *, edited: bool) -> Done | None:
     if isinstance(action, Read):
-        return Done("read", action.path) if action.shown else None
+        return Done("read", action.path)
     if isinstance(action, Delete):
         return Done("delete", action.path)
     if isinstance(action, Move):
         return Done("write", action.to) if action.copied else Done("move", action.to, source=action.path)
-    if isinstance(action, ContentChange):
-        whole = isinstance(action, Write) and not edited
-        return Done("write" if whole else "edit", action.path, changes=tuple(_changes(action)))
-    return Done("edit", action.path) if isinstance(action, Doubt) and edited else None
-
-
-def _changes(action: ContentChange) -> Iterator[tuple[str, str]]:
     if isinstance(action, Edit):
-        yield action.old[:_MAX_CHANGE], action.new[:_MAX_CHANGE]
-    elif isinstance(action, Patch):
-        for hunk in action.hunks:
-            yield "\n".join(hunk.old)[:_MAX_CHANGE], "\n".join(hunk.new)[:_MAX_CHANGE]
-    else:
-        yield "", (action.text or "")[:_MAX_CHANGE]
+        return Done("edit", action.path, changes=(((action.old or "")[:_MAX_CHANGE], action.new[:_MAX_CHANGE]),))
+    if isinstance(action, Write):
+        whole = not action.appends and not edited
+        return Done("write" if whole else "edit", action.path, changes=(("", (action.text or "")[:_MAX_CHANGE]),))
+    return Done("edit", action.path) if isinstance(action, Doubt) and edited else None
 
 
 def kind_of(call: ToolCall, answer: Message | None, does: Does) -> Kind:

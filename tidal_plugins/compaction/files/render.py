@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 
-from tidal_plugins.actions.files.content import Content
+from tidal_plugins.actions.content import Content
 
 CUT = "[… the rest of this file is left out; read it again for it]"
 GAP = "…"

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tidal_plugins.actions.files.content import Content
-from tidal_plugins.actions.files.replay import Replay
-from tidal_plugins.actions.files.tracked import Said, Tracked
+from tidal_plugins.actions.content import Content
+from tidal_plugins.actions.files import Files as Seen
+from tidal_plugins.actions.files import Said, Tracked
 from tidal_plugins.actions.paths import names, relative
 from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
 from tidal_plugins.compaction.files.render import changed_header, fitted, header
@@ -77,7 +77,7 @@ class Files:
         """
         if not self.settings.max_files:
             return []
-        files = Replay(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
+        files = Seen(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
         request, failing = _about(said)
         about = f"{request}\n{failing}"
         qualified = list(self._qualified(files.values(), len(said)))

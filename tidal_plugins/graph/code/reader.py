@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
-from tidal_plugins.actions.files.content import Content
+from tidal_plugins.actions.content import Content
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.graph.code.manifests import is_manifest, manifest_facts
 from tidal_plugins.graph.code.outline import Outline, is_installed, language_of, outline

@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidal_plugins.actions.action import Action, Delete, Edit, Move, OutlinedEdit, Patch, Read, reached
+from tidal_plugins.actions.action import Action, Delete, Edit, Move, Read, reached
 from tidal_plugins.actions.calls import actions, shell_command
-from tidal_plugins.actions.files.content import Content
-from tidal_plugins.actions.files.replay import Followed, Replay
-from tidal_plugins.actions.files.tracked import Said, Tracked
+from tidal_plugins.actions.commands import read_command
+from tidal_plugins.actions.content import Content
+from tidal_plugins.actions.files import Files, Followed, Said, Tracked
 from tidal_plugins.actions.paths import within
-from tidal_plugins.actions.shell.commands import read_command
 from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.graph.code.project import Project
 from tidal_plugins.model.exchange import Message, ToolCall
@@ -81,7 +80,7 @@ class Steps:
         self._extra = extra
         self._done = done
         self._places = {id(message): place for place, message in enumerate(self._messages)}
-        self._replay: Replay
+        self._files: Files
         self._contents: dict[str, Content] = {}
         self.count = done
 
@@ -93,7 +92,7 @@ class Steps:
         said = self._undone()
         last = max((place for place, message in enumerate(said) if message.tool_calls), default=-1)
         self._prepare(said)
-        for followed in self._replay.follow([Said(message, None, None) for message in said]):
+        for followed in self._files.follow([Said(message) for message in said]):
             if followed.result is None and followed.place == last:
                 return
             yield from self._steps(followed)
@@ -117,12 +116,12 @@ class Steps:
         paths = {path for message in said for call in message.tool_calls for path in self._named(call)}
         self._project.note_folders([*paths, *self._listed(said)])
         self._project.load([*paths, *map(self._project.place, paths)])
-        self._replay = Replay(self._extra, self._project.root)
+        self._files = Files(self._extra, self._project.root)
         for path in paths:
             place = self._project.place(path)
             file = self._project.file(place)
             if file is not None and file.lines:
-                self._replay.files[place] = Tracked(place, file.content)
+                self._files.files[place] = Tracked(place, file.content)
                 self._contents[place] = file.content
 
     def _listed(self, said: Sequence[Message]) -> Iterator[str]:
@@ -160,8 +159,7 @@ class Steps:
             yield Ran(command, self.count, followed.place, self._places[id(followed.result)])
 
     def _step(self, path: str, did: Sequence[Action], followed: Followed, call: int, result: int | None) -> Step:
-        tracked = self._replay.files[path]
-        self._project.root = self._project.root or self._replay.root
+        tracked = self._files.files[path]
         place = self._project.place(path)
         before = self._contents.get(place, Content())
         move = next((action for action in did if isinstance(action, Move)), None)
@@ -194,13 +192,7 @@ def _source(path: str, move: Move) -> str:
 
 
 def _texts(did: Collection[Action]) -> Iterator[tuple[str, str]]:
-    for action in did:
-        if isinstance(action, Edit):
-            yield action.old, action.new
-        elif isinstance(action, Patch):
-            yield from (("\n".join(hunk.old), "\n".join(hunk.new)) for hunk in action.hunks)
-        elif isinstance(action, OutlinedEdit):
-            yield "", action.text
+    return ((action.old or "", action.new) for action in did if isinstance(action, Edit))
 
 
 def _copy(content: Content) -> Content:

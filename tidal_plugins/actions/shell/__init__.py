@@ -1,1 +1,0 @@
-"""Commands of a shell, read into what they do to files."""

@@ -49,7 +49,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.affect.embedding import EmbeddingEmotion
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
-    from tidal_plugins.compaction.files.disk import DiskFiles
+    from tidal_plugins.compaction.disk import DiskFiles
     from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
@@ -331,7 +331,7 @@ _LOADED_WHEN_USED = {
     "CurrentFiles": "protocols",
     "Decision": "model.presence",
     "DefaultRedactor": "ingestion.redaction",
-    "DiskFiles": "compaction.files.disk",
+    "DiskFiles": "compaction.disk",
     "Dossier": "model.dossier",
     "Dropped": "model.recall",
     "Embedder": "protocols",

@@ -251,8 +251,11 @@ def _placed(action: Action, folder: str | None) -> Iterator[Action]:
     if not all(paths.values()) or any(re.search(strange, path) for path in paths.values()):
         yield Doubt("", "a command changed a file that it does not name")
     elif folder is not None or all(path.startswith("/") for path in paths.values()):
-        here = {name: joined(folder or "", path) for name, path in paths.items()}
-        yield replace(action, path=here["path"]) if not isinstance(action, Move) else replace(action, **here)
+        here = joined(folder or "", paths["path"])
+        if isinstance(action, Move):
+            yield Move(here, joined(folder or "", paths["to"]), action.copied)
+        else:
+            yield replace(action, path=here)
     elif not isinstance(action, Read):
         yield Doubt("", "a command changed a file in a folder that it does not name")
 

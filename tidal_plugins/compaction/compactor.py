@@ -1,7 +1,8 @@
 """Compactor: decides before every model call whether a context must be rebuilt, and rebuilds it [SIYA §2].
 
-How a context is rebuilt: turns that are not recorded yet are recorded; what completed turns say is condensed without
-any lock held; then one transaction stores the new state, unless something that it quotes has changed meanwhile.
+How a context is rebuilt: turns that are not recorded yet are recorded; the history is split, what its completed turns
+say is condensed without any lock held, the context is assembled and verified; then one transaction stores the state,
+unless something that it quotes has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.compaction.noted import note_compaction
+from tidal_plugins.compaction.assemble import Context, folded, ledger, pieces, size
 from tidal_plugins.compaction.preparation import Preparations, Prepared
-from tidal_plugins.compaction.reading import Reading
-from tidal_plugins.compaction.rebuild import Rebuild
-from tidal_plugins.compaction.recorded import Recorder
-from tidal_plugins.compaction.state import Covered, State, States
+from tidal_plugins.compaction.rebuild import Means, Recorded, prepare, rebuild, record
+from tidal_plugins.compaction.recorded import Recorder, check_ledger
+from tidal_plugins.compaction.state import Covered, State, States, note_compaction
 from tidal_plugins.compaction.turns import history as split
-from tidal_plugins.compaction.view import Context, folded, ledger, pieces, size
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.compaction import Compaction, Size, Stage
@@ -29,6 +28,7 @@ from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import measure
 from tidal_plugins.tracing import traced
 from tidal_plugins.validation import items, label
@@ -118,24 +118,26 @@ class Compactor:
             return _verified(replace(now, stage="prepare"))
         hard = force == "hard" or (force is None and share >= settings.hard)
         stage: Stage = "hard" if hard else "compact"
-        rebuild = self._rebuild(context, covered, lost=lost)
-        if stage == "compact" and force is None and id_ and covered == rebuild.completed and not lost:
+        going = covered < len(context.history.turns) and context.history.ongoing is not None
+        if stage == "compact" and force is None and id_ and covered == len(context.history.turns) - going and not lost:
             return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
+            means = self._means()
+            recorded = record(means, context, state, covered, lost=lost)
             if ready := self.preparations.take(self._conversation(context), timeout):
                 prepared.append(ready)
-            new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
+            new, recorded = rebuild(means, recorded, state, prepared[-1] if prepared else None, hard=hard)
             new_id = id_ if new == state else new.id
-            made = self._result(context, new, rebuild.completed, "hard" if new.hard else stage, new_id)
+            made = self._result(context, new, recorded.completed, "hard" if new.hard else stage, new_id)
             made.verify()
-            rebuild.reading.check(made.ledger, context.history.messages)
+            check_ledger(self.recorder.writer, made.ledger, recorded.episodes, context.history.messages)
         except CompactionError as error:
             if isinstance(error, ContextOverflow) or share > 1 or lost:
                 raise
             logger.warning("the context stays as it is: %s", error)
             return _verified(replace(now, stage=stage, fallback=str(error)))
         if save and new != state:
-            self._save(states, version, [new, *(each for each in known if each.id != new_id)], rebuild, made)
+            self._save(states, version, [new, *(each for each in known if each.id != new_id)], recorded, made)
         return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
@@ -164,32 +166,28 @@ class Compactor:
         return State(tuple(covered)), int(first is not None)
 
     def _prepare(self, context: Context, state: State, covered: int) -> None:
-        rebuild = self._rebuild(context, covered)
+        means = self._means()
 
         def work(before: Prepared | None) -> Prepared | None:
-            return rebuild.prepare(state, before)
+            return prepare(means, record(means, context, state, covered), state, before)
 
         what = (state.id, tuple(turn.mark for turn in context.history.completed))
         self.preparations.start(self._conversation(context), what, work)
 
-    def _rebuild(self, context: Context, covered: int, *, lost: bool = False) -> Rebuild:
-        settings = self.recorder.writer.settings
-        return Rebuild(
-            context=context,
-            covered=covered,
-            reading=Reading(self.recorder, context.thread, self.clock()),
-            settings=settings.compaction,
-            timeout=settings.models.timeout,
-            summariser=self.summariser,
-            counter=self.counter,
-            disk=self.files,
-            lost=lost,
+    def _means(self) -> Means:
+        settings, given = self.recorder.writer.settings, self.summariser
+        extractive = (
+            given
+            if isinstance(given, ExtractiveSummariser)
+            else ExtractiveSummariser(self.counter, settings.compaction.file_tools)
         )
+        timeout, now = settings.models.timeout, self.clock()
+        return Means(self.recorder, settings.compaction, timeout, given, extractive, self.counter, now, self.files)
 
-    def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild, made: Compaction) -> None:
+    def _save(self, states: States, version: int, kept: Sequence[State], recorded: Recorded, made: Compaction) -> None:
         """Save the new state. Raise ``Conflict`` if anything that it quotes has changed since it was read."""
         with self._storage.transaction():
-            used = {id_: episode for id_, episode in rebuild.reading.used.items() if episode.messages}
+            used = {id_: episode for id_, episode in recorded.episodes.items() if episode.messages}
             if self.recorder.episodes(used) != used:
                 raise Conflict("an episode changed while it was being condensed")
             states.save(kept, version)

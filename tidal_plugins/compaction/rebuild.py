@@ -1,41 +1,43 @@
-"""Rebuilding of a context: the parts to keep, the parts to condense, and the size of each text [SIYA §2.2–2.4]."""
+"""Rebuilding of a context: record first, then split → condense → assemble [SIYA §2.2–2.4]. The compactor verifies it.
+
+Each step is a function from values to values: the state before, what was recorded, and the state that comes of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from tidal_plugins.actions.files import Said
-from tidal_plugins.compaction.files.restore import Candidate, Files, weight
-from tidal_plugins.compaction.fold import foldable
-from tidal_plugins.compaction.preparation import Prepared
-from tidal_plugins.compaction.reading import Reading, answered, covered
-from tidal_plugins.compaction.recorded import is_one_of, stored_forms
-from tidal_plugins.compaction.shares import Shares
-from tidal_plugins.compaction.state import Covered, Fold, State
-from tidal_plugins.compaction.turns import Turn, marked
-from tidal_plugins.compaction.view import (
+from tidal_plugins.compaction.assemble import (
     BYTES_PER_TOKEN,
     HEADER,
     Context,
     fold_text,
+    foldable,
     pieces,
+    room_of_files,
+    room_of_summary,
     size,
     summary,
     synthesis_text,
 )
+from tidal_plugins.compaction.files import Candidate, Restorer, weight
+from tidal_plugins.compaction.preparation import Prepared
+from tidal_plugins.compaction.recorded import Recorder, covered_turn, is_one_of, stored_forms
+from tidal_plugins.compaction.state import Covered, Fold, State
+from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Kept, Size
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.secrets.finding import masked
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
+from tidal_plugins.summarising.quotes import cut, folded
+from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.summarising.work import Work
 from tidal_plugins.tuning import CompactionTuning
@@ -44,315 +46,355 @@ KEPT_OF_FOLDED = 0.5
 """Share of the room of a long ongoing turn, its fold and the summary that its newest steps keep verbatim: the model
 needs what it just did word for word, and its past in words."""
 
+MAX_ANSWER = 120
+"""Characters of the answer that stand for a turn of which nothing else is worth telling."""
 
-@dataclass
-class Rebuild:
-    """A context on its way from one state to the next; the first ``covered`` turns of its history are in the state."""
 
-    context: Context
-    covered: int
-    reading: Reading
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What every step works with."""
+
+    recorder: Recorder
     settings: CompactionTuning
     timeout: float
     summariser: Summariser | None
+    extractive: ExtractiveSummariser
     counter: TokenCounter
+    now: datetime
     disk: CurrentFiles | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A history of which every completed turn stands in an episode.
+
+    Attributes:
+        turns: the completed turns, in order: those that the state before covers, and the others.
+        completed: how many turns of the history they include.
+        ongoing: the turn that goes on, and stays as it is.
+        episodes: the episodes of the turns by id, as they were read; those that were forgotten have no messages.
+        lost: whether the state that the history was rewritten with is gone, and its fold with it.
+    """
+
+    context: Context
+    turns: tuple[Covered, ...]
+    completed: int
+    ongoing: Turn | None
+    episodes: Mapping[str, Episode]
     lost: bool = False
-    """Whether the state that the history was rewritten with is gone, and its fold with it."""
-    extractive: ExtractiveSummariser = field(init=False)
 
-    def __post_init__(self) -> None:
-        given = self.summariser
-        self.extractive = (
-            given
-            if isinstance(given, ExtractiveSummariser)
-            else ExtractiveSummariser(self.counter, self.settings.file_tools)
-        )
 
-    @property
-    def shares(self) -> Shares:
-        return Shares(self.context.limit, self.settings)
+def record(means: Means, context: Context, state: State, covered: int, *, lost: bool = False) -> Recorded:
+    """Record the completed turns beyond the first ``covered`` ones, which the state covers, and read all episodes."""
+    history = context.history
+    ongoing = None if covered == len(history.turns) else history.ongoing
+    completed = len(history.turns) - (ongoing is not None)
+    new = means.recorder.recorded(history.turns[covered:completed], context.thread, means.now)
+    episodes = {each.episode.id: each.episode for each in new}
+    episodes |= means.recorder.episodes(id_ for id_ in state.episodes if id_ not in episodes)
+    return Recorded(context, (*state.covered, *map(covered_turn, new)), completed, ongoing, episodes, lost)
 
-    @property
-    def frames(self) -> Frames:
-        return self.reading.recorder.writer.frames
 
-    @property
-    def ongoing(self) -> Turn | None:
-        """Return the turn that goes on, and stays as it is."""
-        return None if self.covered == len(self.context.history.turns) else self.context.history.ongoing
+def rebuild(
+    means: Means, recorded: Recorded, state: State, ready: Prepared | None, *, hard: bool
+) -> tuple[State, Recorded]:
+    """Return the state that covers every completed turn and keeps to the limit, and what was recorded for it.
 
-    @property
-    def completed(self) -> int:
-        """Return how many turns of the history are completed, and so covered by the next state."""
-        return len(self.context.history.turns) - (self.ongoing is not None)
+    What does not fit is made again as in the hard stage; then the last question goes into the summary too. Raises
+    ``ContextOverflow`` if even that exceeds the limit.
+    """
+    for stage in range(1 if hard else 0, 3):
+        hard = stage > 0
+        last = split(recorded, state, demoted=stage == 2)
+        sources = tuple(_sources(means, recorded, recorded.turns[state.told : last]))
+        new = condense_turns(means, recorded, state, sources, ready, last, hard=hard)
+        if hard or recorded.lost:
+            new, recorded = fold(means, recorded, new)
+        state, ready = assemble(means, recorded, new, _chooser(means, state, new, sources)), None
+        share = _size(means, recorded, state).share(recorded.context.limit)
+        if share < means.settings.hard or (hard and (share <= 1 or state.question is None)):
+            break
+    if share > 1:
+        raise ContextOverflow(_overflow(means, recorded, state))
+    return state, recorded
 
-    def next(self, state: State, prepared: Prepared | None, *, hard: bool) -> State:
-        """Return the state that covers every completed turn, and keeps to the limit."""
-        new = self._next(state, prepared, hard=hard)
-        self.covered = self.completed
-        if not hard and self._share(new) >= self.settings.hard:
-            new = self._next(new, None, hard=True)
-        if self._share(new) > 1 and new.question is not None:
-            new = self._next(new, None, hard=True, demote=True)
-        if self._share(new) > 1:
-            raise ContextOverflow(self._overflow(new))
+
+def prepare(means: Means, recorded: Recorded, state: State, before: Prepared | None) -> Prepared | None:
+    """Condense the sources that a compaction would have to condense now, on top of the last preparation."""
+    sources = tuple(_sources(means, recorded, recorded.turns[state.told : -1]))
+    if not sources:
+        return None
+    condensed = _condensed(means, recorded.context.limit, state, sources, before)
+    return None if condensed.fallback else Prepared(state.id, sources, condensed)  # it may work when it matters
+
+
+# split
+
+
+def split(recorded: Recorded, state: State, *, demoted: bool) -> int:
+    """Return how many turns the summary tells: all but the last, which is shown as its question and synthesis."""
+    fresh = len(recorded.turns) > len(state.covered)
+    return len(recorded.turns) - (not demoted and (fresh or state.question is not None))
+
+
+# condense
+
+
+def condense_turns(
+    means: Means,
+    recorded: Recorded,
+    state: State,
+    sources: tuple[Source, ...],
+    ready: Prepared | None,
+    told: int,
+    *,
+    hard: bool,
+) -> State:
+    """Return the state with its texts condensed: statements of the turns, the state of the work, the last turn."""
+    turns, going, tools = recorded.turns, recorded.ongoing, means.settings.file_tools
+    new = replace(
+        state,
+        covered=turns,
+        told=told,
+        fold=state.fold if state.fold and going and state.fold.of(going) else None,
+        hard=hard,
+        question=None,
+        masked=False,
+        work=state.work.after(_sources(means, recorded, turns[state.worked :]), tools),
+        worked=len(turns),
+        summary="",
+        shown=(),
+        synthesis=(),
+        synthesis_text="",
+        files=(),
+    )
+    if sources:
+        condensed = _condensed(means, recorded.context.limit, state, sources, ready)
+        new = replace(new, statements=condensed.statements, summariser=None, fallback=None, unknown_citations=0)
+        new = _noted(new, condensed)
+    if told == len(turns):
         return new
+    last = turns[-1]
+    said = [message for _, _, message in _messages(recorded.episodes, last)]
+    asked = "\n\n".join(message.text for message in said if message.role == "user" and message.text)
+    hidden = masked(asked)
+    new = replace(new, question=hidden, masked=hidden != asked)
+    if state.question == new.question and len(turns) == len(state.covered):
+        return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
+    found = _sources(means, recorded, [last])
+    brief = _brief(means, recorded.context.limit, found, synthesis_text(last.episode, ()))
+    text = synthesis_text(last.episode, brief.statements)
+    return _noted(replace(new, synthesis=brief.statements, synthesis_text=text), brief)
 
-    def prepare(self, state: State, before: Prepared | None) -> Prepared | None:
-        """Condense the sources that a compaction would have to condense now, on top of the last preparation."""
-        turns = self._turns(state)
-        sources = self.reading.sources(turns[state.told : -1])
-        if not sources:
-            return None
-        condensed = self._condensed(state, sources, before)
-        return None if condensed.fallback else Prepared(state.id, sources, condensed)  # it may work when it matters
 
-    def _next(self, state: State, prepared: Prepared | None, *, hard: bool, demote: bool = False) -> State:
-        turns = self._turns(state)
-        fresh = len(turns) > len(state.covered)
-        last = turns[-1] if (fresh or state.question is not None) and not demote else None
-        told = len(turns) - (last is not None)
-        fold = state.fold if state.fold and self.ongoing and state.fold.of(self.ongoing) else None
-        sources = self.reading.sources(turns[state.told : told])
-        new = replace(state, covered=turns, told=told, fold=fold, hard=hard, **self._question(last))
-        new = replace(
-            new,
-            work=state.work.after(self.reading.sources(turns[state.worked :]), self.settings.file_tools),
-            worked=len(turns),
-        )
-        new = replace(new, summary="", shown=(), synthesis=(), synthesis_text="", files=())
-        if sources:  # what is said of how it was written is said anew
-            new = replace(new, summariser=None, fallback=None, unknown_citations=0)
-        new = self._summarised(state, new, sources, prepared)
-        if last is not None:
-            new = self._synthesised(state, new, last)
-        if hard or self.lost:
-            new = self._folded(new)
-        files = Files(self.settings, self.counter, self.disk)
-        found = files.candidates(self._said(new))
-        new = self._shown(state, new, sources, self._wanted(files, found, self._size(new)))
-        return replace(new, files=files.fitted(found, self.shares.files(self._size(new)), self.context.limit))
+def _condensed(
+    means: Means, limit: Size, state: State, sources: tuple[Source, ...], ready: Prepared | None
+) -> Condensed:
+    """Condense the sources on top of the earlier statements, to what the target leaves at most."""
+    previous, given = state.statements, sources
+    if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
+        given = given[len(ready.sources) :]
+        if not given:
+            return ready.condensed
+        previous = ready.condensed.statements
+    condensed = condense(
+        means.summariser or means.extractive,
+        given,
+        purpose="summary",
+        previous=previous,
+        max_tokens=max(0, _tokens(limit * means.settings.target) - means.counter.count(HEADER)),
+        counter=means.counter,
+        timeout=means.timeout,
+        tools=means.settings.file_tools,
+    )
+    unknown = ready.condensed.unknown if ready and given is not sources else 0
+    return replace(condensed, unknown=condensed.unknown + unknown)
 
-    def _turns(self, state: State) -> tuple[Covered, ...]:
-        """Return every turn that the next state covers, and record those that were not."""
-        turns = self.context.history.turns[self.covered : self.completed]
-        return (*state.covered, *map(covered, self.reading.recorded(turns)))
 
-    # the texts
+def _brief(means: Means, limit: Size, sources: Sequence[Source], header: str, room: int = 0) -> Condensed:
+    """Condense the sources of one turn; where nothing is worth telling, the beginning of its answer stands for it."""
+    room = max(room, _tokens(limit * means.settings.synthesis))
+    condensed = condense(
+        means.summariser,
+        sources,
+        purpose="synthesis",
+        max_tokens=max(0, room - means.counter.count(header)),
+        counter=means.counter,
+        timeout=means.timeout,
+        tools=means.settings.file_tools,
+    )
+    said = [(source.id, m) for source in sources for m in source.messages if m.role == "assistant" and m.text]
+    if condensed.statements or not said:
+        return condensed
+    id_, message = said[-1]
+    text = cut(folded(message.text), MAX_ANSWER)
+    found = (Statement(text, (id_,), (message.id,) if message.id else ()),) if text else ()
+    return replace(condensed, statements=found)
 
-    def _question(self, last: Covered | None) -> dict[str, Any]:
-        """Return the user's last question as fields of a state: verbatim, but for secrets, which are hidden.
 
-        An episode that was forgotten leaves an empty question.
-        """
-        if last is None:
-            return {"question": None, "masked": False}
-        said = [each.messages[at] for each in self.reading.episodes([last.episode]) for at in sorted(last.indexes)]
-        asked = "\n\n".join(message.text for message in said if message.role == "user" and message.text)
-        hidden = masked(asked)
-        return {"question": hidden, "masked": hidden != asked}
+def fold(means: Means, recorded: Recorded, new: State) -> tuple[State, Recorded]:
+    """Return the state with as much of the ongoing turn folded as the other texts need; that turn is recorded then."""
+    turn, settings, limit = recorded.ongoing, means.settings, recorded.context.limit
+    taken = _size(means, recorded, new)
+    lost = recorded.lost and new.fold is None
+    if turn is None or ((taken + limit * settings.least).within(limit * settings.compact) and not lost):
+        return new, recorded
+    others = _size(means, recorded, replace(new, fold=None)) - recorded.context.of(turn.positions)
+    aim = (limit * settings.target - others) * KEPT_OF_FOLDED
+    indexes = foldable(turn, [recorded.context.sizes[at] for at in turn.said_at], aim)
+    if not lost and set(indexes) <= set(new.fold.indexes if new.fold else ()):
+        return new, recorded
+    (own,) = means.recorder.recorded([turn], recorded.context.thread, means.now)
+    recorded = replace(recorded, episodes={**recorded.episodes, own.episode.id: own.episode})
+    end = max(indexes, default=-1) + 1
+    turned = replace(covered_turn(own), mark=marked(turn.said[:end]))
+    places = [turned.indexes[index] for index in indexes]
+    if recorded.context.carried is not None:  # what earlier folds took is in the episode alone
+        kept = set(turned.indexes) - set(places)
+        messages = enumerate(own.episode.messages)
+        places = [at for at, message in messages if at not in kept and message.role != "user"]
+    if not places:
+        return new, recorded
+    bare = Fold(turned, indexes, end, (), "", tuple(places))
+    left = room_of_summary(limit, settings, _size(means, recorded, replace(new, fold=bare)))
+    wanted = sum(means.counter.count(str(each)) for each in new.statements) if new.told else 0
+    room = max(left.tokens // 2, _tokens(left) - wanted)
+    brief = _brief(means, limit, _fold_sources(means, recorded, bare), fold_text(turned.episode, ()), room)
+    text = fold_text(turned.episode, brief.statements)
+    return _noted(replace(new, fold=replace(bare, statements=brief.statements, text=text)), brief), recorded
 
-    def _condensed(self, state: State, sources: tuple[Source, ...], ready: Prepared | None) -> Condensed:
-        """Condense the sources on top of the earlier statements, to what the target leaves at most."""
-        previous, given = state.statements, sources
-        if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
-            given = given[len(ready.sources) :]
-            if not given:
-                return ready.condensed
-            previous = ready.condensed.statements
-        condensed = condense(
-            self.summariser or self.extractive,
-            given,
-            purpose="summary",
-            previous=previous,
-            max_tokens=max(0, _tokens(self.context.limit * self.settings.target) - self.counter.count(HEADER)),
-            counter=self.counter,
-            timeout=self.timeout,
-            tools=self.settings.file_tools,
-        )
-        unknown = ready.condensed.unknown if ready and given is not sources else 0
-        return replace(condensed, unknown=condensed.unknown + unknown)
 
-    def _summarised(self, state: State, new: State, sources: tuple[Source, ...], ready: Prepared | None) -> State:
-        if not sources:
-            return new
-        condensed = self._condensed(state, sources, ready)
-        return replace(
-            new,
-            statements=condensed.statements,
-            summariser=condensed.by,
-            fallback=condensed.fallback or new.fallback,
-            unknown_citations=condensed.unknown + new.unknown_citations,
-        )
+# assemble
 
-    def _shown(self, state: State, new: State, sources: Sequence[Source], wanted: Size) -> State:
-        """Return the state with a summary: the state of the work, and as many of its statements as fit now.
 
-        ``wanted`` is the size of the files that come back beside it.
-        """
-        work = self._work(new)
-        lines = work.lines(self.counter, _tokens(self.context.limit * self.settings.work), shown=_asked(new))
-        if not new.told and not lines:
-            return new
+def assemble(means: Means, recorded: Recorded, new: State, choose: Chooser) -> State:
+    """Return the state with its summary as text and its files: the state of the work, and what else fits the limit."""
+    limit, settings = recorded.context.limit, means.settings
+    restorer = Restorer(settings, means.counter, means.disk)
+    found = restorer.candidates(_said(means, recorded, new))
+    taken = _size(means, recorded, new)
+    wanted = _wanted(means, limit, restorer, found, taken)
+    work = _work(means, recorded, new)
+    asked = new.covered[-1].episode if new.covered and new.question is not None else None  # shown verbatim
+    lines = work.lines(means.counter, _tokens(limit * settings.work), shown=asked)
+    if new.told or lines:
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
-        taken = self._size(new)  # the target is one of words: the marks come on top of it
-        most = self.context.limit * self.settings.hard - taken - self._marks
-        room = self.shares.summary(taken - self._marks, wanted).at_most(most)
-        choose = self._chooser(state, new, sources)
-        text, shown = summary(choose, lines, episodes, room, self.counter, lifted=work.lifted)
-        return replace(new, summary=text, shown=shown)
+        marks = means.recorder.writer.frames.summary("")
+        around = Size(means.counter.count(marks), len(marks.encode()))
+        room = room_of_summary(limit, settings, taken - around, wanted)  # the target is one of words
+        room = room.at_most(limit * settings.hard - taken - around)
+        text, shown = summary(choose, lines, episodes, room, means.counter, lifted=work.lifted)
+        new = replace(new, summary=text, shown=shown)
+        taken = _size(means, recorded, new)
+    return replace(new, files=restorer.fitted(found, room_of_files(limit, settings, taken), limit))
 
-    def _chooser(
-        self, state: State, new: State, sources: Sequence[Source]
-    ) -> Callable[[int, str], Sequence[Statement]]:
-        """Return a function that chooses what is shown: of what a model wrote, else of the sources themselves."""
-        if sources and new.summariser == "extractive":
-            return self.extractive.extracts(sources, state.statements).within
-        whole = sum(self.counter.count(f"- {each}\n") for each in new.statements)
-        extracts = self.extractive.extracts((), new.statements)
 
-        def choose(max_tokens: int, told: str) -> Sequence[Statement]:
-            return new.statements if whole <= max_tokens else extracts.within(max_tokens, told)
+Chooser = Callable[[int, str], Sequence[Statement]]
 
-        return choose
 
-    def _work(self, new: State) -> Work:
-        """Return the state of the work, the folded steps included."""
-        if new.fold is None:
-            return new.work
-        return new.work.after(self.reading.source(new.fold.turn, new.fold.places), self.settings.file_tools)
+def _chooser(means: Means, state: State, new: State, sources: Sequence[Source]) -> Chooser:
+    """Return a function that chooses what is shown: of what a model wrote, else of the sources themselves."""
+    if sources and new.summariser == "extractive":
+        return means.extractive.extracts(sources, state.statements).within
+    whole = sum(means.counter.count(f"- {each}\n") for each in new.statements)
+    extracts = means.extractive.extracts((), new.statements)
+    return lambda most, told: new.statements if whole <= most else extracts.within(most, told)
 
-    def _synthesised(self, state: State, new: State, last: Covered) -> State:
-        if state.question == new.question and len(new.covered) == len(state.covered):
-            return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
-        condensed = self._brief(self.reading.sources([last]), synthesis_text(last.episode, ()))
-        text = synthesis_text(last.episode, condensed.statements)
-        return _noted(replace(new, synthesis=condensed.statements, synthesis_text=text), condensed)
 
-    def _brief(self, sources: Sequence[Source], header: str, room: int = 0) -> Condensed:
-        room = max(room, _tokens(self.context.limit * self.settings.synthesis))
-        condensed = condense(
-            self.summariser,
-            sources,
-            purpose="synthesis",
-            max_tokens=max(0, room - self.counter.count(header)),
-            counter=self.counter,
-            timeout=self.timeout,
-            tools=self.settings.file_tools,
-        )
-        return condensed if condensed.statements else replace(condensed, statements=answered(sources))
+def _work(means: Means, recorded: Recorded, new: State) -> Work:
+    """Return the state of the work, the folded steps included."""
+    if new.fold is None:
+        return new.work
+    return new.work.after(_fold_sources(means, recorded, new.fold), means.settings.file_tools)
 
-    def _folded(self, new: State) -> State:
-        """Return the state with as much of the ongoing turn folded as the other texts need."""
-        turn, settings, limit = self.ongoing, self.settings, self.context.limit
-        lost = self.lost and new.fold is None
-        fits = (self._size(new) + limit * settings.least).within(limit * settings.compact)
-        if turn is None or (fits and not lost):
-            return new
-        others = self._size(replace(new, fold=None)) - self.context.of(turn.positions)
-        room = limit * settings.target - others
-        indexes = foldable(turn, [self.context.sizes[at] for at in turn.said_at], room * KEPT_OF_FOLDED)
-        known = set(new.fold.indexes) if new.fold else set()
-        return self._refolded(new, turn, indexes) if lost or set(indexes) > known else new
 
-    def _refolded(self, new: State, turn: Turn, indexes: tuple[int, ...]) -> State:
-        (recorded,) = self.reading.recorded([turn])
-        end = max(indexes, default=-1) + 1
-        turned = replace(covered(recorded), mark=marked(turn.said[:end]))
-        folded = [turned.indexes[index] for index in indexes]
-        if self.context.carried is not None:  # what earlier folds took is in the episode alone
-            kept = set(turned.indexes) - set(folded)
-            messages = enumerate(recorded.episode.messages)
-            folded = [at for at, message in messages if at not in kept and message.role != "user"]
-        if not folded:
-            return new
-        bare = Fold(turned, indexes, end, (), "", tuple(folded))
-        left = self.shares.summary(self._size(replace(new, fold=bare)))
-        wanted = sum(self.counter.count(str(each)) for each in new.statements) if new.told else 0
-        room = max(left.tokens // 2, _tokens(left) - wanted)
-        condensed = self._brief(self.reading.source(turned, folded), fold_text(turned.episode, ()), room)
-        text = fold_text(turned.episode, condensed.statements)
-        return _noted(replace(new, fold=replace(bare, statements=condensed.statements, text=text)), condensed)
+def _wanted(means: Means, limit: Size, restorer: Restorer, found: Sequence[Candidate], taken: Size) -> Size:
+    """Return the size of the files that come back, or nothing if they do not compete with the summary."""
+    room, settings = limit * means.settings.files, means.settings
+    if not found or room_of_summary(limit, settings, taken, room) == room_of_summary(limit, settings, taken):
+        return Size()
+    shown = restorer.fitted(found, room.at_most(limit * settings.compact - taken), limit)
+    return sum((weight(file, means.counter) for file in shown), Size())
 
-    def _wanted(self, files: Files, found: Sequence[Candidate], taken: Size) -> Size:
-        """Return the size of the files that come back, or nothing if they do not compete with the summary."""
-        room = self.context.limit * self.settings.files
-        if not found or self.shares.summary(taken, room) == self.shares.summary(taken):
-            return Size()
-        shown = files.fitted(found, room.at_most(self.shares.to_compact(taken)), self.context.limit)
-        return sum((weight(file, self.counter) for file in shown), Size())
 
-    def _said(self, new: State) -> list[Said]:
-        """Return all messages of the thread; those of the ongoing turn that stay, without an episode."""
-        turns = [(turn.episode, turn.indexes) for turn in new.covered]
-        found = {episode.id: episode for episode in self.reading.episodes(id_ for id_, _ in turns)}
-        gone = Said(Message("assistant", FORGOTTEN_TEXT), None, None)
-        said = [each for id_, at in turns for each in (_dated(found[id_], at) if id_ in found else [gone])]
-        return said + self._going_on(new.fold)
-
-    def _going_on(self, fold: Fold | None) -> list[Said]:
-        """Return the messages of the ongoing turn: folded ones stand in its episode only."""
-        stays = [] if self.ongoing is None else [Said(message, None, message.at) for message in self.ongoing.said]
-        if fold is None:
-            return stays
-        stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
-        said: list[Said] = []
-        writer = self.reading.recorder.writer
-        stored = [stored_forms(writer, each.message) for each in stays]
-        for episode in self.reading.episodes([fold.turn.episode]):
-            for each in _dated(episode, range(len(episode.messages))):
-                found = (at for at, one in enumerate(stored) if is_one_of(one, each.message, writer.frames))
-                same = next(found, None)
-                if same is not None:
-                    del stored[same]
-                said.append(each if same is None else stays.pop(same))
+def _said(means: Means, recorded: Recorded, new: State) -> list[Said]:
+    """Return all messages of the thread; those of the ongoing turn that stay, without an episode."""
+    gone = Said(Message("assistant", FORGOTTEN_TEXT))
+    said: list[Said] = []
+    for turn in new.covered:
+        said += _dated(recorded.episodes, turn.episode, turn.indexes) or [gone]
+    stays = [Said(message, None, message.at) for message in recorded.ongoing.said] if recorded.ongoing else []
+    if new.fold is None:
         return said + stays
-
-    # sizes
-
-    @cached_property
-    def _marks(self) -> Size:
-        """Return the size of the marks around a text."""
-        marks = self.frames.summary("")
-        return Size(self.counter.count(marks), len(marks.encode()))
-
-    def _size(self, state: State) -> Size:
-        return size(self.context, pieces(self.context.history, state, self.completed, self.frames), self.counter)
-
-    def _share(self, state: State) -> float:
-        return self._size(state).share(self.context.limit)
-
-    def _overflow(self, state: State) -> str:
-        history, sizes = self.context.history, self.context.sizes
-        shown = [
-            piece.position for piece in pieces(history, state, self.completed, self.frames) if isinstance(piece, Kept)
-        ]
-        largest = max(shown, key=lambda at: sizes[at].share(self.context.limit), default=0)
-        which = f"message {largest}, {history.messages[largest].role}, {sizes[largest]}" if shown else "none"
-        return (
-            f"what may not be shortened takes {self._size(state)} of {self.context.limit}: {self.context.reserved} is "
-            f"reserved for system prompt, tools and whisper, and {len(shown)} messages stay verbatim: system prompts, "
-            f"the ongoing request, its last tool calls (the largest: {which}). Raise max_tokens or max_bytes, or let "
-            "tools return less"
-        )
+    stays = [each for index, each in enumerate(stays) if index not in new.fold.indexes]
+    writer = means.recorder.writer
+    stored = [stored_forms(writer, each.message) for each in stays]
+    for each in _dated(recorded.episodes, new.fold.turn.episode):
+        same = next((at for at, one in enumerate(stored) if is_one_of(one, each.message, writer.frames)), None)
+        if same is not None:
+            del stored[same]
+        said.append(each if same is None else stays.pop(same))
+    return said + stays
 
 
-def _dated(episode: Episode, indexes: Iterable[int]) -> list[Said]:
-    messages = [(at, episode.messages[at]) for at in indexes]
-    return [
-        Said(message, episode.id, message.at or episode.occurred_at + timedelta(milliseconds=at))
-        for at, message in messages
-    ]
+# what was recorded
 
 
-def _asked(state: State) -> str | None:
-    """Return the episode whose question is shown verbatim."""
-    return state.covered[-1].episode if state.covered and state.question is not None else None
+def _messages(episodes: Mapping[str, Episode], turn: Covered) -> list[tuple[Episode, int, Message]]:
+    """Return the messages of a turn as they stand in its episode; none if that was forgotten."""
+    episode = episodes.get(turn.episode)
+    if episode is None or not episode.messages:
+        return []
+    return [(episode, at, episode.messages[at]) for at in sorted(turn.indexes)]
+
+
+def _dated(episodes: Mapping[str, Episode], id_: str, indexes: Iterable[int] | None = None) -> list[Said]:
+    episode = episodes.get(id_)
+    if episode is None or not episode.messages:
+        return []
+    places = range(len(episode.messages)) if indexes is None else indexes
+    messages = [(at, episode.messages[at]) for at in places]
+    return [Said(m, id_, m.at or episode.occurred_at + timedelta(milliseconds=at)) for at, m in messages]
+
+
+def _sources(means: Means, recorded: Recorded, turns: Iterable[Covered]) -> list[Source]:
+    """Return what may be condensed of turns: nothing of one that was forgotten."""
+    found = ((recorded.episodes.get(turn.episode), turn) for turn in turns)
+    frames = means.recorder.writer.frames
+    return [source_of(episode, frames, turn.indexes) for episode, turn in found if episode and episode.messages]
+
+
+def _fold_sources(means: Means, recorded: Recorded, fold: Fold) -> list[Source]:
+    places = len(fold.places)
+    return _sources(means, recorded, [replace(fold.turn, size=places, places=fold.places)])
+
+
+# sizes
+
+
+def _size(means: Means, recorded: Recorded, state: State) -> Size:
+    view = pieces(recorded.context.history, state, recorded.completed, means.recorder.writer.frames)
+    return size(recorded.context, view, means.counter)
 
 
 def _tokens(room: Size) -> int:
     return min(room.tokens, room.bytes // BYTES_PER_TOKEN)
+
+
+def _overflow(means: Means, recorded: Recorded, state: State) -> str:
+    context = recorded.context
+    view = pieces(context.history, state, recorded.completed, means.recorder.writer.frames)
+    shown = [piece.position for piece in view if isinstance(piece, Kept)]
+    largest = max(shown, key=lambda at: context.sizes[at].share(context.limit), default=0)
+    which = (
+        f"message {largest}, {context.history.messages[largest].role}, {context.sizes[largest]}" if shown else "none"
+    )
+    return (
+        f"what may not be shortened takes {_size(means, recorded, state)} of {context.limit}: {context.reserved} is "
+        f"reserved for system prompt, tools and whisper, and {len(shown)} messages stay verbatim: system prompts, "
+        f"the ongoing request, its last tool calls (the largest: {which}). Raise max_tokens or max_bytes, or let "
+        "tools return less"
+    )
 
 
 def _noted(state: State, condensed: Condensed) -> State:

@@ -9,8 +9,9 @@ from datetime import datetime
 from hashlib import blake2b
 
 from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.compaction.state import Covered
 from tidal_plugins.compaction.turns import Turn
-from tidal_plugins.errors import CompactionError, InvalidInput
+from tidal_plugins.errors import BrokenInvariant, CompactionError, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes
 from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
@@ -21,6 +22,7 @@ from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_agent
 from tidal_plugins.model.fence import FRAMED, Frames
+from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import is_short, mapping, storable
@@ -33,7 +35,7 @@ MAX_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class StoredTurn:
     """A turn and the episode that holds it. ``places`` are the indexes of its messages in the episode, in order."""
 
     turn: Turn
@@ -51,7 +53,7 @@ class Recorder:
     scope: Scope
     nested: bool = False
 
-    def recorded(self, turns: Sequence[Turn], thread: str | None, now: datetime) -> list[Recorded]:
+    def recorded(self, turns: Sequence[Turn], thread: str | None, now: datetime) -> list[StoredTurn]:
         """Return each turn with the episode that holds all of it. Raises ``CompactionError`` for one that cannot be
         stored, and so may not be dropped."""
         said = {turn.key: self._said(turn) for turn in turns}
@@ -138,7 +140,24 @@ def forgotten(episode: Episode) -> bool:
     return not episode.messages
 
 
-def holds(writer: Writer, episode: Episode, index: int, message: Message) -> bool:
+def covered_turn(stored: StoredTurn) -> Covered:
+    """Return a recorded turn as one that a state covers."""
+    plain = stored.places == tuple(range(len(stored.places)))
+    places = None if plain else stored.places
+    return Covered(stored.turn.key, stored.turn.mark, stored.episode.id, len(stored.places), places)
+
+
+def check_ledger(
+    writer: Writer, ledger: LossLedger, episodes: Mapping[str, Episode], messages: Sequence[Message]
+) -> None:
+    """Raise ``BrokenInvariant`` if a message does not stand in its episode at the place that the ledger names."""
+    for loss in ledger:
+        episode = episodes.get(loss.episode)
+        if episode and not forgotten(episode) and not _holds(writer, episode, loss.index, messages[loss.position]):
+            raise BrokenInvariant(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
+
+
+def _holds(writer: Writer, episode: Episode, index: int, message: Message) -> bool:
     """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
     if index >= len(episode.messages):
         return False
@@ -206,11 +225,11 @@ def _unnamed(said: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(replace(message, id=None) for message in said)
 
 
-def _recorded(frames: Frames, turn: Turn, said: Sequence[Message], episode: Episode | None) -> Recorded:
+def _recorded(frames: Frames, turn: Turn, said: Sequence[Message], episode: Episode | None) -> StoredTurn:
     places = _places(frames, said, episode, len(turn.said))
     if episode is None or places is None:
         raise CompactionError(f"the turn {shown(turn.key)} was recorded otherwise than it stands in the history")
-    return Recorded(turn, episode, places)
+    return StoredTurn(turn, episode, places)
 
 
 def _places(frames: Frames, said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:

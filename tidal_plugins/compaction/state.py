@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
 from tidal_plugins.compaction.turns import History, Turn, marked
 from tidal_plugins.ingestion.derived import write_derived
-from tidal_plugins.model.compaction import RestoredFile
+from tidal_plugins.model.compaction import Compacted, Compaction, RestoredFile, Size
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.summary import Statement
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.summarising.work import Work
 
@@ -26,6 +26,12 @@ logger = logging.getLogger(__name__)
 
 COMPACTIONS = "compactions"
 """Collection of rebuilt contexts, derived documents that quote episodes."""
+
+MADE = "compactions"
+"""Log of the contexts that were rebuilt, by the last episode that each stands in for. A line goes with its episode."""
+
+LOGGED = 1_000
+"""Compactions of a scope that are kept in the log."""
 
 KEPT = 4
 """States of a thread that are kept: a history that was led back to an earlier point may find its own."""
@@ -165,6 +171,39 @@ class States:
         value = {"states": _states().dump_python(kept, mode="json")}
         with self._storage.transaction():
             write_derived(self._storage, self._scope, COMPACTIONS, self._key, value, sources=sources, expected=version)
+
+
+def note_compaction(storage: Storage, scope: Scope, made: Compaction, now: datetime) -> None:
+    """Note a compaction. Call it inside the transaction that stores the context."""
+    if not made.episodes:
+        return
+    value = {
+        "stage": made.stage,
+        "before": [made.before.tokens, made.before.bytes],
+        "after": [made.after.tokens, made.after.bytes],
+        "turns": len(made.episodes),
+    }
+    storage.append_log(scope, MADE, [Line(made.episodes[-1], now, value)])
+    storage.trim_log(scope, MADE, keep=LOGGED)
+
+
+def noted_compactions(storage: Storage, scope: Scope, limit: int) -> list[Compacted]:
+    """Return the last compactions of a scope, the newest first."""
+    with storage.snapshot():
+        lines = storage.read_log(scope, MADE, limit=limit, newest_first=True)
+        known = storage.summaries(scope, {line.key for line in lines})
+    return [
+        Compacted(
+            at=line.at,
+            episode=line.key,
+            thread=known[line.key].thread if line.key in known else None,
+            stage=line.value["stage"],
+            before=Size(*line.value["before"]),
+            after=Size(*line.value["after"]),
+            turns=line.value["turns"],
+        )
+        for line in lines
+    ]
 
 
 def _in_utc(state: State) -> State:

@@ -24,27 +24,15 @@ class Turn:
     start: int
     messages: tuple[Message, ...]
     mark: str
-    named: bool = True
+    named: bool
+    said: tuple[Message, ...]
+    """The messages that belong into an episode: a system prompt does not."""
+    said_at: tuple[int, ...]
+    """The positions of :attr:`said`."""
 
     @property
     def positions(self) -> range:
         return range(self.start, self.start + len(self.messages))
-
-    @property
-    def said(self) -> tuple[Message, ...]:
-        """Return the messages that belong into an episode: a system prompt does not."""
-        return tuple(message for message in self.messages if message.role != "system")
-
-    @property
-    def said_at(self) -> list[int]:
-        """Return the positions of :attr:`said`."""
-        return [at for at, message in zip(self.positions, self.messages, strict=True) if message.role != "system"]
-
-    @property
-    def finished(self) -> bool:
-        """Return whether the turn ends with an answer, not with a question, a call of tools or a result."""
-        last = self.said[-1]
-        return last.role == "assistant" and not last.tool_calls
 
     def positions_of(self, role: str) -> list[int]:
         return [self.start + n for n, message in enumerate(self.messages) if message.role == role]
@@ -58,14 +46,12 @@ class History:
     head: range
     turns: tuple[Turn, ...]
 
+    ongoing: Turn | None
+    """The last turn, while it waits for its answer: it ends with a question, a call of tools or a result."""
+
     @property
     def completed(self) -> tuple[Turn, ...]:
         return self.turns[:-1] if self.ongoing else self.turns
-
-    @property
-    def ongoing(self) -> Turn | None:
-        """Return the last turn, while it waits for its answer."""
-        return self.turns[-1] if self.turns and not self.turns[-1].finished else None
 
 
 def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
@@ -86,7 +72,10 @@ def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
         head, spans = range(len(spans[0][1])), spans[1:]
     else:
         head = range(0)
-    return History(messages, head, tuple(_turns(spans, len(head))))
+    turns = tuple(_turns(spans, len(head)))
+    last = turns[-1].said[-1] if turns else None
+    finished = last is None or (last.role == "assistant" and not last.tool_calls)
+    return History(messages, head, turns, None if finished else turns[-1])
 
 
 def marked(messages: Iterable[Message]) -> str:
@@ -111,7 +100,8 @@ def _turns(spans: Iterable[tuple[str | None, list[Message]]], start: int) -> Ite
     seen: Counter[str] = Counter()
     for key, span in spans:
         messages = tuple(span)
-        said = [message for message in messages if message.role != "system"]
+        said_at = tuple(at for at, message in enumerate(messages, start) if message.role != "system")
+        said = tuple(messages[at - start] for at in said_at)
         if not said:
             raise InvalidInput("only the first exchange of a history may consist of system messages")
         opening = marked([replace(said[0], id=None)])
@@ -119,7 +109,7 @@ def _turns(spans: Iterable[tuple[str | None, list[Message]]], start: int) -> Ite
         if seen[name]:  # a turn under an id that another one has
             name = f"{name}#{opening}-{seen[name]}"
         seen.update((opening, name))
-        yield Turn(name, start, messages, marked(said), named=key is not None)
+        yield Turn(name, start, messages, marked(said), key is not None, said, said_at)
         start += len(messages)
 
 

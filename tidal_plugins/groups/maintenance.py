@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.compaction.noted import noted_compactions
 from tidal_plugins.ingestion.erasures import noted_erasures
 from tidal_plugins.ingestion.gate import Admitted, admitted
 from tidal_plugins.maintenance.runs import noted_runs
@@ -79,6 +78,8 @@ class MaintenanceGroup:
 
         Of each scope 1,000 are kept; one whose last episode was forgotten is not. Raises ``InvalidInput``.
         """
+        from tidal_plugins.compaction.state import noted_compactions
+
         return noted_compactions(self._services.storage, self._scope, checked_limit(limit))
 
     @question

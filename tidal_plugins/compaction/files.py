@@ -1,11 +1,11 @@
-"""Restore: which files come back after a compaction, and in what form [SIYA §2.3]."""
+"""Files: which ones come back after a compaction, and in what form [SIYA §2.3]."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -14,11 +14,9 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from tidal_plugins.actions.content import Content
-from tidal_plugins.actions.files import Files as Seen
-from tidal_plugins.actions.files import Said, Tracked
+from tidal_plugins.actions.files import Files, Said, Tracked
 from tidal_plugins.actions.paths import names, relative
 from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
-from tidal_plugins.compaction.files.render import changed_header, fitted, header
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CurrentFiles, TokenCounter
@@ -30,6 +28,9 @@ _FAILING = lazy_re(
     r"\b[1-9]\d* (?:failed|errors?|failing)\b|^(?:FAILED|ERROR|FAIL|E  )|\bTraceback \(most recent", re.M
 )
 _PASSING = lazy_re(r"\b[1-9]\d* (?:passed|passing)\b|^(?:OK|PASS)\b", re.MULTILINE)
+
+CUT = "[… the rest of this file is left out; read it again for it]"
+GAP = "…"
 
 POOL = 2
 """Files that are looked at, as a multiple of those that may come back: a large one may have to make way."""
@@ -61,7 +62,7 @@ class _Wanted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class Restorer:
     """Chooses the files to show again. ``disk`` tells what they are now, if the host gives it."""
 
     settings: CompactionTuning
@@ -77,7 +78,7 @@ class Files:
         """
         if not self.settings.max_files:
             return []
-        files = Seen(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
+        files = Files(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
         request, failing = _about(said)
         about = f"{request}\n{failing}"
         qualified = list(self._qualified(files.values(), len(said)))
@@ -149,14 +150,14 @@ class Files:
         def fits(text: str) -> bool:
             return weight(replace(each.blank, content=text), self.counter).within(room)
 
-        shown = fitted(each.content, each.blank.header, each.wanted, fits, numbered=each.numbered)
+        shown = _text_within(each.content, each.blank.header, each.wanted, fits, numbered=each.numbered)
         return replace(each.blank, content=shown[0], cut=shown[1]) if shown else None
 
     def _now(self, file: Tracked) -> tuple[Content, str, str | None] | None:
         """Return the content of a file, the header that says what is not certain about it, and why it is in doubt."""
         told = {"edited": file.changed is not None, "later": file.later, "doubt": file.doubt}
         if self.disk is None:
-            return file.content, header(file.known, **told), file.doubt  # type: ignore[arg-type]
+            return file.content, _header(file.known, **told), file.doubt  # type: ignore[arg-type]
         try:
             text = self.disk.read(relative(file.path, self.disk.root) or file.path)
         except FileNotFoundError:
@@ -164,13 +165,13 @@ class Files:
         except OSError:
             text = None
         if text is None:
-            head = header(file.known, disk=True, **told)  # type: ignore[arg-type]
+            head = _header(file.known, disk=True, **told)  # type: ignore[arg-type]
             return file.content, head, file.doubt or "the file on disk could not be read"
         content = Content.of(text)
         total = file.content.total
         same = total in (None, content.total) and file.content.lines.items() <= content.lines.items()
         content.edited = file.content.edited & content.lines.keys()
-        return content, "" if same else changed_header(file.known), None
+        return content, "" if same else _changed_header(file.known), None
 
 
 def weight(file: RestoredFile, counter: TokenCounter) -> Size:
@@ -243,3 +244,91 @@ def _reader(file: Tracked, content: Content, files: Collection[Tracked]) -> tupl
         return read.name, {**kept, many: [file.path]}
     given = next((name for name in COMMANDS if name in kept), "command")
     return read.name, {**kept, given: f"cat {shlex.quote(file.path)}"}
+
+
+# how a file is shown
+
+
+def _text_within(
+    content: Content, head: str, wanted: Collection[int], fits: Callable[[str], bool], *, numbered: bool
+) -> tuple[str, bool] | None:
+    """Return a file as it fits, below its header, and whether lines are missing; ``None`` if nothing would be left.
+
+    A file that does not fit is shown around the ``wanted`` lines, or from its beginning.
+    """
+    whole = _text(content, set(content.lines), head, numbered=numbered or not content.complete)
+    if fits(whole):
+        return whole, not content.complete
+    if not content.lines:
+        return None
+    known = sorted(content.lines)
+    centres = sorted(number for number in wanted if number in content.lines)
+
+    def around(radius: int) -> str:
+        shown = {n for centre in centres for n in range(centre - radius, centre + radius + 1) if n in content.lines}
+        return _text(content, shown, head, numbered=True, cut=True)
+
+    def first(count: int) -> str:
+        plain = not numbered and known[:count] == list(range(1, count + 1))
+        return _text(content, set(known[:count]), head, numbered=not plain, cut=True)
+
+    if centres and fits(around(0)):
+        return around(_most(len(known), lambda radius: fits(around(radius)))), True
+    if centres:
+        known = centres  # not even the lines that matter fit
+        numbered = True
+    count = _most(len(known), lambda count: fits(first(count)))
+    return (first(count), True) if count else None
+
+
+def _header(
+    known: datetime | None, *, edited: bool = False, later: bool = False, doubt: str | None = None, disk: bool = False
+) -> str:
+    """Return the line above a file that may not be current: of when it is, and why it may be another by now.
+
+    ``later`` says that steps that follow in the context have changed it, ``disk`` that the file on disk was asked for
+    and could not be read.
+    """
+    told = f"[as of {_when(known)}" + (", with its edits" if edited else "")
+    told += " and those of the steps that follow" if later else ""
+    if doubt:
+        return f"{told}; may be out of date: {doubt}]"
+    return f"{told}; {'the file on disk could not be read and ' if disk else ''}may have changed since]"
+
+
+def _changed_header(known: datetime | None) -> str:
+    """Return the line above a file whose content on disk, which is shown, is not what was last known of it."""
+    return f"[as it is on disk now; it has changed since {_when(known)}, when it was last seen or edited here]"
+
+
+def _when(at: datetime | None) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else "its last reading"
+
+
+def _text(content: Content, shown: Collection[int], head: str, *, numbered: bool, cut: bool = False) -> str:
+    if not numbered and len(shown) == len(content.lines):
+        body = content.text
+        return f"{head}\n{body}" if head else body
+    lines = [head] if head else []
+    lines += _numbered(content, shown) if numbered else [content.lines[number] for number in sorted(shown)]
+    return "\n".join([*lines, CUT] if cut else lines)
+
+
+def _numbered(content: Content, shown: Collection[int]) -> Iterator[str]:
+    before = 0
+    for number in sorted(shown):
+        if number > before + 1:
+            yield GAP
+        yield f"{number:6}\t{content.lines[number]}"
+        before = number
+    if content.total is None or before < content.total:
+        yield GAP
+
+
+def _most(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to ``most`` that fits. 0 is taken to fit."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

@@ -1,1 +1,0 @@
-"""The files that an agent worked on, shown again after a compaction."""

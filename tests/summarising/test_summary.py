@@ -11,10 +11,9 @@ from tidal_plugins import CompactionError, Message, Source, Statement, Summarise
 from tidal_plugins.protocols import Purpose
 from tidal_plugins.scoring.priority import MIN_PRIORITY
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
-from tidal_plugins.summarising.quotes import quotes
+from tidal_plugins.summarising.quotes import quotes, weights
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.summary import Condensed, condense
-from tidal_plugins.summarising.weights import weights
 
 SENTENCES = sentences(__file__)
 

@@ -17,7 +17,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.secrets.finding import masked
-from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
+from tidal_plugins.summarising.summary import Evidence, all_names, borne_out
 from tidal_plugins.tuning import DossierTuning
 
 PURPOSE: Purpose = "dossier"

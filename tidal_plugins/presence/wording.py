@@ -22,7 +22,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.presence.unfinished import Unfinished
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.secrets.finding import masked
-from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
+from tidal_plugins.summarising.summary import Evidence, all_names, borne_out
 from tidal_plugins.tuning import Tuning
 
 logger = logging.getLogger(__name__)

@@ -6,23 +6,24 @@ It stands ahead of a summary, in a few lines that cite the turns they come from,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal
 
 from tidal_plugins.actions.results import bare, rewritten
 from tidal_plugins.actions.table import Tools
+from tidal_plugins.english.cues import CUE
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.exchange import Message, ToolCall, answers
+from tidal_plugins.model.fence import inert
+from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.model.summary import Source
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import TokenCounter
-from tidal_plugins.summarising.calls import Does, Done, done, kind_of
-from tidal_plugins.summarising.noted import Noted, cited
-from tidal_plugins.summarising.outcomes import covers
-from tidal_plugins.summarising.plans import open_items
-from tidal_plugins.summarising.quotes import cut, folded
-from tidal_plugins.summarising.ran import Ran
-from tidal_plugins.summarising.rulings import replaced, rules
-from tidal_plugins.summarising.touches import Touched, branched_off, named, told, touched
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.summarising.outcomes import Check, Does, Done, covers, done, kind_of, open_items
+from tidal_plugins.summarising.quotes import cut, folded, readings
 from tidal_plugins.summarising.verdicts import check_key, verdict
 
 _MAX_RULES, _MAX_OPEN, _MAX_CHECKS, _MAX_LIFTED, _MAX_LOOKED = 8, 8, 4, 32, 40
@@ -224,3 +225,212 @@ class Work:
 
 _ORDER = ("Tests", "Files", "Rules and decisions", "Branch", "Commit", "Open", "Goal", "Checks")
 """Which line goes first where not all of them fit."""
+
+
+Touch = Literal["created", "edited", "deleted"]
+
+_MAX_FILES, _MAX_BRANCHES, _MAX_CITED = 40, 2, 2
+"""Files that are remembered, other branches and citations that are told: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What was done to a file, the episode of the last time, and the branches on which that holds.
+
+    ``""`` stands for the first branch while its name is not known.
+    """
+
+    path: str
+    touch: Touch
+    source: str
+    branches: tuple[str, ...] = ("",)
+
+    def apart_from(self, branch: str) -> Touched:
+        """Return this without one of its branches, where something else was done to the file since."""
+        return replace(self, branches=tuple(each for each in self.branches if each != branch))
+
+
+def touched(
+    files: Sequence[Touched], path: str, source: str, *, branch: str, deleted: bool, written: bool, created: bool
+) -> tuple[Touched, ...]:
+    """Return the files after one of them was deleted, ``written`` as a whole or edited on a branch."""
+    same = [each for each in files if each.path == path]
+    before = next((each.touch for each in same if branch in each.branches), None)
+    touch: Touch = "deleted" if deleted else "edited"
+    if (written and (created or before == "created")) or (touch == "edited" and before == "created"):
+        touch = "created"
+    others = [each.apart_from(branch) if each in same else each for each in files]
+    return (*(each for each in others if each.branches), Touched(path, touch, source, (branch,)))[-_MAX_FILES:]
+
+
+def branched_off(files: Sequence[Touched], before: str, branch: str) -> tuple[Touched, ...]:
+    """Return the files after a new branch began: it has all that the one before had."""
+    return tuple(
+        replace(each, branches=(*each.branches, branch)) if before in each.branches else each for each in files
+    )
+
+
+def named(files: Sequence[Touched], branch: str) -> tuple[Touched, ...]:
+    """Return the files after the name of the first branch became known."""
+    return tuple(replace(each, branches=(branch,)) if each.branches == ("",) else each for each in files)
+
+
+def told(files: Sequence[Touched], branch: str, most: int) -> str:
+    """Return the files by what was done to them, at most so many of each kind, with the last citations.
+
+    What was done on other branches alone comes last.
+    """
+    parts = _touches([each for each in files if branch in each.branches], most)
+    others: dict[str, list[Touched]] = {}
+    for each in files:
+        if branch not in each.branches:
+            others.setdefault(each.branches[-1], []).append(each)
+    for name, found in list(reversed(others.items()))[:_MAX_BRANCHES]:
+        where = f"on {_quoted(name)}" if name else "on an earlier branch"
+        parts.append(f"{where}: {', '.join(_touches(found, max(1, most // 4)))}")
+    last = list(dict.fromkeys(each.source for each in reversed(files)))[:_MAX_CITED]
+    return " ".join(["; ".join(parts), *(f"[ep:{source}]" for source in last)])
+
+
+def _touches(files: Sequence[Touched], most: int) -> list[str]:
+    parts = []
+    for touch in ("edited", "created", "deleted"):
+        names = [each.path for each in reversed(files) if each.touch == touch]
+        if names:
+            more = f" and {len(names) - most} more" if len(names) > most else ""
+            parts.append(f"{touch} {', '.join(_quoted(name) for name in names[:most])}{more}")
+    return parts
+
+
+def _quoted(name: str) -> str:
+    """Return a name between backticks, of which it has none itself."""
+    return "`" + inert(name).replace("`", "'") + "`"
+
+
+_MAX_SINCE = 3
+"""Changes after a check that are told: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a check found last: tests, a build, a linter. ``since`` names what has changed after it, the newest last."""
+
+    name: str
+    targets: tuple[str, ...]
+    text: str
+    tests: bool
+    source: str
+    at: datetime | None = None
+    since: tuple[str, ...] = ()
+
+    @property
+    def check(self) -> Check:
+        return self.name, frozenset(self.targets)
+
+    @property
+    def branch(self) -> str:
+        """Return the branch that the command switched to first, if it did."""
+        return self.name.partition(" on ")[2]
+
+    @property
+    def told(self) -> str:
+        """Return what it found, when, and what has changed since."""
+        when = f"at {self.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if self.at else ""
+        names, more = self.since[-_MAX_SINCE:], len(self.since) - _MAX_SINCE
+        since = f"changed since: {', '.join(reversed(names))}" + (f" and {more} more" if more > 0 else "")
+        beside = "; ".join(filter(None, [when, since if names else ""]))
+        return f"{self.text} ({beside})" if beside else self.text
+
+
+_MARK = lazy_re(r"(?:\(?\d{1,2}[.)]|[-*•])\s+")
+"""The mark of an item in a list, which a sentence does not need alone."""
+_DECIDED = lazy_re(
+    r"\b(?:we|i|let)\b.{0,12}\b(?:decide|decided|agreed|settled|chose|go with|going with|stick with)\b|\bdecision\b"
+)
+_RULED, _LASTING = 0.12, 0.5
+"""Chances of a rule, and of what is of use in months, that together are enough for a rule."""
+_CLEAR = 0.6
+"""Chance of a rule from which on it needs none of its words."""
+_CUE = lazy_re(r"\b(?:always|never|must|only|don['’]t|do not|rules?|from now on|at (?:most|least))\b", re.IGNORECASE)
+_SURE = 0.5
+"""Chance of an act from which on a sentence is taken for a question or a request."""
+_WORD = lazy_re(r"[^\W_]+(?:[-_.:'’][^\W_]+)*")
+_AROUND, _MOST = 4, 3
+"""Words that two rules share around the one place where they differ, and the most that differ there."""
+_SAME = 0.6
+"""Share of the words of a rule from which a newer one is taken to replace it. Set by hand."""
+
+
+def rules(text: str) -> list[str]:
+    """Return the sentences of a user that set a rule or take a decision, verbatim."""
+    found = [folded(text[start:end]) for start, end in sentences(text[:8_000])]
+    said = [one[mark.end() :] if (mark := _MARK.match(one)) else one for one in found]
+    return [one for one, read in zip(said, readings(said, ["user"] * len(said)), strict=True) if _is_rule(one, read)]
+
+
+def _is_rule(said: str, read: SentenceTags) -> bool:
+    chances = read.scores
+    if said.endswith(("?", "？", "؟")) or chances["question"] >= _SURE:
+        return False
+    ruled = "rule" in read.tags or (chances["rule"] >= _RULED and chances["lasting"] >= _LASTING)
+    clear = chances["rule"] >= _CLEAR or _CUE.search(said) is not None
+    return (ruled and clear) or _DECIDED.search(said.lower()) is not None
+
+
+def replaced(known: Sequence[Noted], said: Sequence[str]) -> tuple[list[Noted], list[str]]:
+    """Return the known rules that stay beside new ones, and the texts of those that hold no longer.
+
+    A rule gives way to one that shares most words of the shorter of the two. That it no longer holds is sure only where
+    they share most words of the longer one, and the newer one says that another held before or has another value.
+    """
+    words = [frozenset(terms(text)) for text in said]
+    old = [(each, frozenset(terms(each.text))) for each in known]
+    kept = [each for each, before in old if not any(_shared(before, new, min) >= _SAME for new in words)]
+    lifted = [
+        each.text
+        for each, before in old
+        if any(
+            before != new and _shared(before, new, max) >= _SAME and _changes(text, each.text)
+            for new, text in zip(words, said, strict=True)
+        )
+    ]
+    return kept, lifted
+
+
+def _changes(newer: str, older: str) -> bool:
+    """Return whether a rule says that another held before, or what an older one says with other words in one place."""
+    return CUE.search(newer) is not None or _differ_in_one_place(newer, older)
+
+
+def _differ_in_one_place(newer: str, older: str) -> bool:
+    one, other = (_WORD.findall(CUE.sub(" ", text).lower()) for text in (newer, older))
+    shorter = min(len(one), len(other))
+    start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
+    rest = shorter - start
+    end = next((place for place in range(rest) if one[-1 - place] != other[-1 - place]), rest)
+    return start > 0 and start + end >= _AROUND and all(0 < len(words) - start - end <= _MOST for words in (one, other))
+
+
+def _shared(one: frozenset[str], other: frozenset[str], of: Callable[[int, int], int]) -> float:
+    return len(one & other) / of(len(one), len(other)) if one and other else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A note, and the episode that it comes from."""
+
+    text: str
+    source: str
+
+
+def cited(items: Sequence[Noted]) -> str:
+    """Return the texts, one after another, each run from one source with its citation.
+
+    What the texts quote cannot pass for a citation or for a frame.
+    """
+    parts: list[str] = []
+    for place, item in enumerate(items):
+        last = place + 1 == len(items) or items[place + 1].source != item.source
+        text = inert(item.text).rstrip(".;")
+        parts.append(f"{text} [ep:{item.source}]" if last else text)
+    return "; ".join(parts)

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from tidal_plugins.actions.action import Action, Delete, Doubt, Edit, Move, Read, Write
-from tidal_plugins.actions.patches import changes
+from tidal_plugins.actions.calls import Action, Delete, Doubt, Edit, Move, Read, Write, changes
 from tidal_plugins.actions.paths import joined, normal
 from tidal_plugins.patterns import lazy_re
 

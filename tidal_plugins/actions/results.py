@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
-from tidal_plugins.actions.action import Read
+from tidal_plugins.actions.calls import Read
 from tidal_plugins.actions.paths import joined, normal
 from tidal_plugins.patterns import lazy_re
 

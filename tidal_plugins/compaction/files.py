@@ -13,10 +13,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tidal_plugins.actions.content import Content
-from tidal_plugins.actions.files import Files, Said, Tracked
+from tidal_plugins.actions.calls import COMMANDS, MANY_PATHS, PARTS, PATHS, known
+from tidal_plugins.actions.files import Content, Files, Said, Tracked
 from tidal_plugins.actions.paths import names, relative
-from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CurrentFiles, TokenCounter

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.actions.table import Tools
+from tidal_plugins.actions.calls import Tools
 from tidal_plugins.dossiers.sections import Line
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.language.emphasis import shouts

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from tidal_plugins.actions.table import NO_TOOLS, Tools
+from tidal_plugins.actions.calls import NO_TOOLS, Tools
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, TokenCounter
 from tidal_plugins.scoring.priority import STATED, information, rarity, restated, specificity

@@ -16,12 +16,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from tidal_plugins.actions.action import Action, Delete, Doubt, Edit, Move, Read, Write
-from tidal_plugins.actions.calls import actions, shell_command
+from tidal_plugins.actions.calls import (
+    Action,
+    Delete,
+    Doubt,
+    Edit,
+    Move,
+    Read,
+    Tools,
+    Write,
+    actions,
+    known,
+    shell_command,
+)
 from tidal_plugins.actions.commands import read_command
 from tidal_plugins.actions.paths import relative
 from tidal_plugins.actions.results import bare, folder, window
-from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED, says_failed
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.patterns import lazy_re

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tidal_plugins.actions.table import NO_TOOLS, Tools
+from tidal_plugins.actions.calls import NO_TOOLS, Tools
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.episode import FORGOTTEN_TEXT

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from tidal_plugins.actions.table import NO_TOOLS, Tools
+from tidal_plugins.actions.calls import NO_TOOLS, Tools
 from tidal_plugins.aio import in_time
 from tidal_plugins.english.dates import named_days, with_dates
 from tidal_plugins.english.faithful import names_in, unsupported

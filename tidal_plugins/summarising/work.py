@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
+from tidal_plugins.actions.calls import Tools
 from tidal_plugins.actions.results import bare, rewritten
-from tidal_plugins.actions.table import Tools
 from tidal_plugins.english.cues import CUE
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.exchange import Message, ToolCall, answers

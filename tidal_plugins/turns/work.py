@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidal_plugins.actions.table import NO_TOOLS
+from tidal_plugins.actions.calls import NO_TOOLS
 from tidal_plugins.dossiers.work import lines_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.fence import Frames

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from tidal_plugins.actions.content import Content
+from tidal_plugins.actions.files import Content
 from tidal_plugins.actions.paths import absolute, relative
 from tidal_plugins.graph.code.outline import BY_FILE, language_of
 from tidal_plugins.model.entry import Scope

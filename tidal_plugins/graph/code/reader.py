@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
-from tidal_plugins.actions.content import Content
-from tidal_plugins.actions.table import Tools
+from tidal_plugins.actions.calls import Tools
+from tidal_plugins.actions.files import Content
 from tidal_plugins.graph.code.manifests import is_manifest, manifest_facts
 from tidal_plugins.graph.code.outline import Outline, is_installed, language_of, outline
 from tidal_plugins.graph.code.project import MAX_EPISODES, CodeFile, Fact, FactKey, Project, Thing, fact_of

@@ -6,13 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidal_plugins.actions.action import Action, Delete, Edit, Move, Read, reached
-from tidal_plugins.actions.calls import actions, shell_command
+from tidal_plugins.actions.calls import Action, Delete, Edit, Move, Read, Tools, actions, known, reached, shell_command
 from tidal_plugins.actions.commands import read_command
-from tidal_plugins.actions.content import Content
-from tidal_plugins.actions.files import Files, Followed, Said, Tracked
+from tidal_plugins.actions.files import Content, Files, Followed, Said, Tracked
 from tidal_plugins.actions.paths import within
-from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.graph.code.project import Project
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.patterns import lazy_re

@@ -137,7 +137,8 @@ def _parsed(text: str) -> tuple[list[_Simple], set[str]]:
 
     lexer = shlex.shlex(_SILENCED.sub(" ", _HEREDOC.sub(taken, f"{text}\n")), posix=True, punctuation_chars=_SIGNS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    commands, signs, now = [_Simple()], set[str](), _Simple()
+    now = _Simple()
+    commands, signs = [now], set[str]()
     comment, sign = False, ""
     for token in lexer:
         if set(token) <= set(_SIGNS):
@@ -157,8 +158,6 @@ def _parsed(text: str) -> tuple[list[_Simple], set[str]]:
             now.words.append(token)
             for inner in _INNER.findall(token) if "git commit" not in text or "rm " in token else ():
                 commands += _parsed(inner[0] or inner[1])[0]
-        if now not in commands:
-            commands.append(now)
         sign = ""
     for each in commands:
         signs.update(each.words[:1])

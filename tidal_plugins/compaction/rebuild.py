@@ -175,7 +175,7 @@ def condense_turns(
     if told == len(turns):
         return new
     last = turns[-1]
-    said = [message for _, _, message in _messages(recorded.episodes, last)]
+    said = [each.message for each in _dated(recorded.episodes, last.episode, sorted(last.indexes))]
     asked = "\n\n".join(message.text for message in said if message.role == "user" and message.text)
     hidden = masked(asked)
     new = replace(new, question=hidden, masked=hidden != asked)
@@ -340,15 +340,8 @@ def _said(means: Means, recorded: Recorded, new: State) -> list[Said]:
 # what was recorded
 
 
-def _messages(episodes: Mapping[str, Episode], turn: Covered) -> list[tuple[Episode, int, Message]]:
-    """Return the messages of a turn as they stand in its episode; none if that was forgotten."""
-    episode = episodes.get(turn.episode)
-    if episode is None or not episode.messages:
-        return []
-    return [(episode, at, episode.messages[at]) for at in sorted(turn.indexes)]
-
-
 def _dated(episodes: Mapping[str, Episode], id_: str, indexes: Iterable[int] | None = None) -> list[Said]:
+    """Return messages of an episode with their times; none of one that was forgotten."""
     episode = episodes.get(id_)
     if episode is None or not episode.messages:
         return []

@@ -17,6 +17,7 @@ from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 from tidal_plugins.apps.histories import reader_of
+from tidal_plugins.apps.hooks import recording
 from tidal_plugins.apps.hooks.options import root_of
 
 AGENTS: list[tuple[Callable[[Path], Path], str, str, tuple[str, str, str]]] = [
@@ -317,18 +318,32 @@ def turns(agent: Agent, archived: bool) -> str:
         return "\n".join(hit.text for hit in found)
 
 
+@pytest.mark.parametrize("first", [2, 99], ids=["line by line", "at once"])
 @pytest.mark.parametrize(("write", "name"), [(histories.rewound, "cc"), (histories.rolled_back, "cx")])
 def test_a_question_that_was_taken_back_leaves_recall(
-    agent: Agent, tmp_path: Path, write: Callable[[Path], Path], name: str
+    agent: Agent, tmp_path: Path, write: Callable[[Path], Path], name: str, first: int
 ) -> None:
     whole = write(tmp_path / f"{name}-1.jsonl").read_text("utf-8").splitlines(keepends=True)
     path = tmp_path / f"{name}.jsonl"
-    for last in range(2, len(whole) + 1):
+    for last in range(min(first, len(whole)), len(whole) + 1):
         path.write_text("".join(whole[:last]).replace(f"{name}-1", name), "utf-8")
         agent.hook("Stop", name, transcript_path=str(path))
     assert "turquoise" in turns(agent, archived=False)
     assert "vermilion" not in turns(agent, archived=False)
     assert "vermilion" in turns(agent, archived=True)
+
+
+def test_a_question_that_was_taken_back_leaves_recall_after_a_hook_was_stopped(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = histories.rewound(tmp_path / "cc.jsonl")
+    with monkeypatch.context() as stopped:
+        stopped.setattr(recording, "settle", lambda *given: sys.exit())
+        agent.hook("Stop", "cc", transcript_path=str(path))
+    assert "vermilion" in turns(agent, archived=False)
+    agent.hook("Stop", "cc", transcript_path=str(path))
+    assert "turquoise" in turns(agent, archived=False)
+    assert "vermilion" not in turns(agent, archived=False)
 
 
 def test_a_fork_repeats_nothing(agent: Agent, tmp_path: Path) -> None:

@@ -27,8 +27,13 @@ def follow(
     """Note which episode followed which, take ``replaced`` episodes out of recall and ``back`` ones into it again.
 
     Nothing is lost: the episodes stay readable, and a recall with ``include_archived`` finds them. Words that were said
-    again elsewhere are found there.
+    again elsewhere are found there. Episodes of ``back`` that are in recall stay as they are, and ids that are not
+    known say nothing.
     """
+    there = writer.storage.summaries(scope, back) if back else {}
+    back = [id_ for id_, row in there.items() if row.tier and row.tier.archived_at]
+    if not (follows or replaced or back):
+        return
     links = [Link(derive_id(scope, FOLLOWS, later), FOLLOWS, later, earlier, now) for later, earlier in follows.items()]
     while True:
         aside, returning = _entries(writer, scope, replaced), _entries(writer, scope, back)
@@ -55,6 +60,8 @@ def _entries(writer: Writer, scope: Scope, episodes: Collection[str]) -> dict[st
     if not episodes:
         return {}
     rows = {id_: row for id_, row in writer.storage.get(scope, list(episodes)).items() if row.kind == EPISODE}
+    if not rows:
+        return {}
     return rows | {entry.id: entry for entry in writer.storage.find(scope, Where(episodes=set(rows)))}
 
 

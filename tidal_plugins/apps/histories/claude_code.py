@@ -38,7 +38,8 @@ def read(path: Path) -> Iterator[Conversation | Skipped]:
     the program put into a context, and its own commands and reminders.
     """
     sessions: dict[str, TurnTree] = {}
-    about: dict[str, dict[str, Any]] = {}
+    folders: dict[str, str] = {}
+    parents: dict[str, str] = {}
     for number, event in enumerate(lines(path)):
         try:
             session, messages = said(event, path.stem, number)
@@ -52,17 +53,16 @@ def read(path: Path) -> Iterator[Conversation | Skipped]:
             parent = ROOT
         sessions.setdefault(session, TurnTree()).add(messages, str(event.get("uuid") or ""), parent)
         if messages and isinstance(event.get("cwd"), str):
-            about.setdefault(session, {"cwd": event["cwd"]})
+            folders.setdefault(session, event["cwd"])
         forked = event.get("forkedFrom")
         if isinstance(forked, Mapping) and isinstance(forked.get("sessionId"), str):
-            about.setdefault(f"parent of {session}", {"id": forked["sessionId"]})
+            parents.setdefault(session, forked["sessionId"])
     for session, tree in sessions.items():
         current, left = tree.branches()
         if current or left:
             at = next((message.at for turn in current for message in turn if message.at), None)
-            parent = about.get(f"parent of {session}", {}).get("id")
-            meta = {"program": "claude-code", **about.get(session, {})}
-            yield Conversation(session, current, at, meta, left, parent)
+            meta = {"program": "claude-code", **({"cwd": folders[session]} if session in folders else {})}
+            yield Conversation(session, current, at, meta, left, parents.get(session))
 
 
 def went_back(event: Mapping[str, Any], seen: Collection[str]) -> bool:

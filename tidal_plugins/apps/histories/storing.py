@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tidal_plugins import Exchange, Message, NotFound, TidalMemory
+from tidal_plugins import Exchange, Message, TidalMemory
 from tidal_plugins.apps.histories.conversation import Conversation
 
 
@@ -24,11 +24,11 @@ def repeated(memory: TidalMemory, conversation: Conversation) -> int:
 
 def settle(memory: TidalMemory, conversation: Conversation) -> None:
     """Take the turns on branches that were left out of recall, and those of the current branch into it again."""
-    left = [id_ for turn in conversation.left if (id_ := _stored(memory, turn, conversation.thread))]
-    shown = [id_ for turn in conversation.turns if (id_ := _stored(memory, turn, conversation.thread))]
-    back = [id_ for id_ in shown if (tier := memory.get(id_).tier) and tier.archived_at]
-    if left or back:
-        memory.episodes.follow({}, replaced=left, back=back)
+
+    def ids(turns: Sequence[Sequence[Message]]) -> list[str]:
+        return [memory.episodes.id_of(str(turn[0].id), thread=conversation.thread) for turn in turns]
+
+    memory.episodes.follow({}, replaced=ids(conversation.left), back=ids(conversation.turns))
 
 
 def _elsewhere(memory: TidalMemory, turn: Sequence[Message], thread: str) -> bool:
@@ -37,11 +37,3 @@ def _elsewhere(memory: TidalMemory, turn: Sequence[Message], thread: str) -> boo
         return False
     then = memory.episodes.list(since=first.at, until=first.at + timedelta(microseconds=1))
     return any(episode.thread != thread and episode.messages[0].id == first.id for episode in then)
-
-
-def _stored(memory: TidalMemory, turn: Sequence[Message], thread: str) -> str | None:
-    id_ = memory.episodes.id_of(str(turn[0].id), thread=thread)
-    try:
-        return memory.get(id_).id
-    except NotFound:
-        return None

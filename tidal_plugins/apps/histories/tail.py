@@ -86,6 +86,8 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
                     yield turn
                 turn = Turn(session, (message,), Mark(offset, number, before, str(message.id)), back)
                 size, back = size_of(message), False
+                if message.role == "user":  # a question that goes on from before this one takes its place
+                    seen = {str(line.get("uuid") or number)}
         if turn is not None:
             yield turn
 

@@ -25,7 +25,8 @@ class Notes:
 
     ``said`` stands for what the turn at the mark said when it was recorded. ``surfaced`` has the ids of the memories
     that were shown, by the prompt. ``seen`` are the episodes of this session that the model has in its context.
-    ``compacted`` says that the context was compacted since the last prompt.
+    ``compacted`` says that the context was compacted since the last prompt. ``unsettled`` says that questions were
+    taken back, and that their turns may still be in recall: a hook was stopped before they left it.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class Notes:
     compacted: bool = False
     said: str = ""
     seen: list[str] = field(default_factory=list)
+    unsettled: bool = False
 
     @classmethod
     def of(cls, db: Path, session: str) -> Notes:
@@ -49,7 +51,8 @@ class Notes:
             mark = Mark(int(at["offset"]), int(at["number"]), str(at["session"]), str(at["id"]))
             said = str(known["said"])
             seen = [str(id_) for id_ in known["seen"]]
-            return cls(path, mark, str(known["transcript"]), surfaced, known["compacted"] is True, said, seen)
+            compacted, unsettled = known["compacted"] is True, known.get("unsettled") is True
+            return cls(path, mark, str(known["transcript"]), surfaced, compacted, said, seen, unsettled)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return cls(path)
 

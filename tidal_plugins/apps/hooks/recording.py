@@ -29,7 +29,7 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
     """Record a transcript from where the notes say, and note how far that went.
 
     The last turn is read again the next time, and recorded again if it has gone on since. A turn that cannot be stored
-    is left out.
+    is left out. Turns that were taken back leave recall at the end, or the next time if this hook is stopped before.
     """
     if notes.transcript != str(path):
         notes.transcript, notes.mark = str(path), Mark()
@@ -38,9 +38,8 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
     at: datetime | None = None
     known = _repeated(memory, path, format) if notes.mark == Mark() else set()
     turns = (turn for turn in turns_from(path, format, notes.mark) if not notes.recorded(turn))
-    went_back = False
     for batch in _batches(turn for turn in turns if turn.messages[0].id not in known):
-        went_back = went_back or any(turn.went_back for turn in batch)
+        notes.unsettled = notes.unsettled or any(turn.went_back for turn in batch)
         exchanges: list[Exchange] = []
         for turn in batch:
             at = next((message.at for message in turn.messages if message.at), at)
@@ -49,9 +48,11 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
         notes.see(memory.episodes.id_of(str(each.key), thread=each.thread) for each in exchanges)
         notes.move(batch[-1])
         notes.save()
-    if went_back:
+    if notes.unsettled:
         for conversation in _conversations(path, format):
             settle(memory, conversation)
+        notes.unsettled = False
+        notes.save()
 
 
 def _repeated(memory: TidalMemory, path: Path, format: str) -> set[str | None]:

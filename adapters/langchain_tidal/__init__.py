@@ -4,21 +4,15 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from langchain_tidal.capsule import TidalCapsule
-    from langchain_tidal.compaction import TidalCompaction
-    from langchain_tidal.embedding import LangChainEmbedder
-    from langchain_tidal.history import history_tools
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
-    from langchain_tidal.middleware import TidalMemoryMiddleware
-    from langchain_tidal.models import ChatModelExtractor, ChatModelSummariser
-    from langchain_tidal.reading import ChatModelReader
+    from langchain_tidal.middleware import TidalCapsule, TidalCompaction, TidalMemoryMiddleware
+    from langchain_tidal.models import ChatModelExtractor, ChatModelReader, ChatModelSummariser, LangChainEmbedder
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
-    from langchain_tidal.signals import AnnotateMemory, RewardMemory, signal_tools
     from langchain_tidal.sizes import reserved
-    from langchain_tidal.stating import Relate, RememberFact, graph_tools
-    from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchGraph, SearchMemory, memory_tools
+    from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchGraph, SearchMemory, history_tools, memory_tools
+    from langchain_tidal.writing import AnnotateMemory, Relate, RememberFact, RewardMemory, graph_tools, signal_tools
 
 __all__ = [
     "AnnotateMemory",
@@ -49,34 +43,19 @@ __all__ = [
     "with_whisper",
 ]
 
-_LOADED_WHEN_USED = {
-    "AnnotateMemory": "signals",
-    "ChatModelExtractor": "models",
-    "ChatModelReader": "reading",
-    "ChatModelSummariser": "models",
-    "LangChainEmbedder": "embedding",
-    "ReadEpisode": "tools",
-    "Relate": "stating",
-    "RememberFact": "stating",
-    "RewardMemory": "signals",
-    "SaveMemory": "tools",
-    "SearchGraph": "tools",
-    "SearchMemory": "tools",
-    "TidalCapsule": "capsule",
-    "TidalCompaction": "compaction",
-    "TidalConversationMemory": "memory",
-    "TidalMemoryMiddleware": "middleware",
-    "TidalRetriever": "retriever",
-    "graph_tools": "stating",
-    "history_tools": "history",
-    "memory_tools": "tools",
-    "reserved": "sizes",
-    "signal_tools": "signals",
-    "to_exchange": "messages",
-    "turns": "messages",
-    "with_memory": "runnable",
-    "with_whisper": "messages",
+_MODULES = {
+    "memory": "TidalConversationMemory",
+    "messages": "to_exchange turns with_whisper",
+    "middleware": "TidalCapsule TidalCompaction TidalMemoryMiddleware",
+    "models": "ChatModelExtractor ChatModelReader ChatModelSummariser LangChainEmbedder",
+    "retriever": "TidalRetriever",
+    "runnable": "with_memory",
+    "sizes": "reserved",
+    "tools": "ReadEpisode SaveMemory SearchGraph SearchMemory history_tools memory_tools",
+    "writing": "AnnotateMemory Relate RememberFact RewardMemory graph_tools signal_tools",
 }
+"""The public names of each module, which is loaded when one of them is used."""
+
 _EXTRAS = {
     "langchain": "langchain",
     "langchain_classic": "classic",
@@ -86,10 +65,11 @@ _EXTRAS = {
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name not in _LOADED_WHEN_USED:
+    home = next((module for module, names in _MODULES.items() if name in names.split()), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = importlib.import_module(f"{__name__}.{_LOADED_WHEN_USED[name]}")
+        module = importlib.import_module(f"{__name__}.{home}")
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRAS:

@@ -1,23 +1,28 @@
-"""TidalMemoryMiddleware: a memory for the agents of ``create_agent``."""
+"""Middleware for the agents of ``create_agent``: a memory, contexts that are rebuilt, and a capsule."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, NotRequired
+from datetime import timedelta
+from typing import Annotated, Any, NotRequired, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_tidal.messages import by_human, question, turns, with_structured_answer, with_whisper
-from langchain_tidal.reading import Reader, read_with
-from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
+from langchain_tidal.context import ContextMemory, ContextOptions, View
+from langchain_tidal.messages import MAX_AGE, appended, by_human, question, turns, with_structured_answer, with_whisper
+from langchain_tidal.models import Reader, overflowed, read_with
+from langchain_tidal.run import Recalled, Scope, TurnMemory, event, place_of, recalled
+from langchain_tidal.sizes import reserved
+from langchain_tidal.tools import ReadEpisode
 from tidal_plugins import Policy, TidalMemory
-from tidal_plugins.turns import Nested, session_config
+from tidal_plugins.turns import Nested, capsule_text, session_config
 
 
 class TurnInHand(Recalled):
@@ -142,3 +147,131 @@ def _told(
     if in_hand is None or request.state.get("recalled") == in_hand:
         return response
     return ExtendedModelResponse(response, Command(update={"recalled": in_hand}))
+
+
+class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
+    """Gives the model a rebuilt context once the history grows too large; the history itself stays unchanged.
+
+    The model sees a summary of the completed turns that cites their episodes, the last completed turn, files that it
+    had read or changed, and the ongoing turn verbatim [SIYA §2.2]. The memory keeps verbatim whatever is left out, and
+    the agent can look it up with the tool ``read_episode``. If the provider refuses a request as too large, the request
+    is rebuilt smaller and sent once more.
+
+    In the list of middleware it stands before ``TidalMemoryMiddleware`` and before middleware that retries. Middleware
+    that edits requests (``ContextEditingMiddleware``) may stand before it: the model sees the edited messages, and the
+    memory gets the turns as they are in the state.
+
+    The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before",
+    "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was rebuilt.
+
+    Args:
+        memory: the memory that records the turns.
+        read_tool: whether the agent gets the tool ``read_episode``. ``False`` is for models that call no tools.
+        max_tokens: limits everything that is sent: system prompt, tool schemas, messages. Default: the limit in the
+            model's profile, or else ``Settings.compaction``.
+        max_bytes: limits the same in bytes. Default: ``Settings.compaction``.
+        summariser: a chat model or any ``Summariser``. Default: extracts, without a model.
+        token_counter: counts the tokens of a list of messages, as for ``SummarizationMiddleware``. By default sizes
+            are estimated, and corrected by the usage that the model reports.
+        summary_as: ``"human"`` for providers that refuse assistant messages that they did not write.
+        restore_as: ``"human"`` for providers that refuse tool calls that they did not write.
+        files: tells what the agent's files are now: ``DiskFiles(folder)``. Default: what the conversation says of them.
+    """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        read_tool: bool = True,
+        scope: Scope | None = None,
+        **options: Unpack[ContextOptions],
+    ) -> None:
+        super().__init__()
+        self.tools = [ReadEpisode(memory=memory, scope=scope)] if read_tool else []
+        self._context = ContextMemory(memory, scope=scope, **options)
+
+    def wrap_model_call(
+        self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
+    ) -> ModelResponse[ResponseT]:
+        view = self._view(request)
+        try:
+            return handler(_showing(request, view))
+        except Exception as error:
+            smaller = self._shortened(request, view) if overflowed(error) else None
+            if smaller is None:
+                raise
+        return handler(_showing(request, smaller))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT]:
+        view = await asyncio.to_thread(self._view, request)
+        try:
+            return await handler(_showing(request, view))
+        except Exception as error:
+            smaller = await asyncio.to_thread(self._shortened, request, view) if overflowed(error) else None
+            if smaller is None:
+                raise
+        return await handler(_showing(request, smaller))
+
+    def _view(self, request: ModelRequest[ContextT]) -> View:
+        profile = getattr(request.model, "profile", None) or {}
+        return self._context.view(
+            self._context.place(),
+            request.messages,
+            reserved(request.system_message, request.tools),
+            max_tokens=profile.get("max_input_tokens"),
+            said=request.state["messages"],
+        )
+
+    def _shortened(self, request: ModelRequest[ContextT], refused: View) -> View | None:
+        beside = reserved(request.system_message, request.tools)
+        return self._context.shortened(
+            self._context.place(), request.messages, beside, refused.compaction.after, said=request.state["messages"]
+        )
+
+
+def _showing(request: ModelRequest[ContextT], view: View) -> ModelRequest[ContextT]:
+    if view.new and request.runtime:  # outside a graph there is no stream
+        request.runtime.stream_writer(view.event())
+    messages: list[Any] = view.messages
+    return request.override(messages=messages)
+
+
+class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
+    """Puts the memory's capsule after the system prompt, in the model's request only [Capsule].
+
+    The text stays the same to the byte for ``max_age``, in every thread and process of its scope, so that providers can
+    keep it in their caches. It is made anew earlier for a thread that begins, if an agent's tools have worked on since:
+    the thread goes on with that work. The text says which of its sections are quotations, and that those are not
+    instructions. State, checkpoints and recordings never hold it. Nothing is added if the capsule is empty.
+
+    In the list of middleware it stands first, so that ``TidalCompaction`` after it counts it with the system prompt.
+    ``scope`` defaults to that of the memory.
+    """
+
+    def __init__(self, memory: TidalMemory, *, max_age: timedelta = MAX_AGE, scope: Scope | None = None) -> None:
+        super().__init__()
+        self._memory = memory
+        self._scope = scope
+        self._max_age = max_age
+
+    def wrap_model_call(
+        self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
+    ) -> ModelResponse[ResponseT]:
+        return handler(self._prefixed(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT]:
+        return await handler(await asyncio.to_thread(self._prefixed, request))
+
+    def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
+        place = place_of(self._memory, self._scope, ensure_config())
+        capsule = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
+        text = capsule_text(capsule, place.memory.frames)
+        return request.override(system_message=appended(request.system_message, text))

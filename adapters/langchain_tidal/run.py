@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -10,7 +11,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key
-from langchain_tidal.nesting import in_tool, nested_thread
 from tidal_plugins import Affect, Exchange, TidalMemory
 from tidal_plugins.model.entry import user_of
 from tidal_plugins.turns import (
@@ -182,3 +182,37 @@ def _user(context: Any) -> Any:
 def _surfaced(recalled: Recalled | None, turn: Sequence[BaseMessage]) -> Sequence[str]:
     """Return the ids that recall showed, if this was the turn that it ran for last."""
     return recalled.get("ids", ()) if recalled and recalled.get("turn") == turn[0].id else ()
+
+
+TOOL_NODE = re.compile(r"(^|[^a-z])tools?([^a-z]|$)", re.I)
+"""The name of a node that runs tools. LangChain, LangGraph and deepagents call it ``tools``."""
+
+
+def in_tool(config: RunnableConfig) -> bool:
+    """Return whether a run takes place inside a tool of another run.
+
+    LangGraph's checkpoint namespace names the nodes that a run is in, outermost first. A graph that gets a thread of
+    its own begins a new namespace, and the metadata keep the one around it. An agent that is itself a node of a graph
+    shares the messages of that graph, and hears the user.
+    """
+    namespaces = (
+        _values(config, "configurable").get("checkpoint_ns"),
+        _values(config, "metadata").get("checkpoint_ns"),
+    )
+    nodes = [part.partition(":")[0] for namespace in namespaces for part in str(namespace or "").split("|")]
+    return any(map(TOOL_NODE.search, nodes))
+
+
+def nested_thread(config: RunnableConfig) -> str | None:
+    """Return the thread of a nested run: that of the run around it and the agent's name, or one of its own."""
+    settings, metadata = _values(config, "configurable"), _values(config, "metadata")
+    thread = settings.get("thread_id")
+    if thread is not None and thread != metadata.get("thread_id", thread):
+        return str(thread)
+    name = metadata.get("lc_agent_name") or "subagent"
+    return f"{'run' if thread is None else thread}/{name}"
+
+
+def _values(config: RunnableConfig, part: str) -> Mapping[str, Any]:
+    found: Any = config.get(part)
+    return found or {}

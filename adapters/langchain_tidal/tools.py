@@ -1,4 +1,4 @@
-"""Tools with which a model searches a memory and its graph, saves to it, and reads what it cites."""
+"""Tools with which a model searches a memory and its graph, reads its history, saves to it, and follows citations."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from langchain_tidal.retriever import to_document
 from langchain_tidal.run import Scope, place_of, scoped
 from tidal_plugins import Policy, TidalMemory
 from tidal_plugins.graph.render import Aspect
-from tidal_plugins.turns import REFUSALS, session_config, tools
-from tidal_plugins.turns.answers import Arguments, SaveArguments, faults
+from tidal_plugins.turns import REFUSALS, checked_memory, session_config, tools
+from tidal_plugins.turns.answers import HISTORY_TOOLS, Arguments, ReadTool, SaveArguments, faults
 
 
 class SearchArguments(Arguments):
@@ -175,3 +175,39 @@ def refusals() -> Iterator[None]:
         yield
     except REFUSALS as error:
         raise ToolException(f"Not done. {error}") from error
+
+
+class AskMemory(MemoryTool):
+    """Returns the answer to a question as a fenced text, and as plain data in the artifact."""
+
+    question: ReadTool = Field(exclude=True, repr=False)
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+
+    def _run(self, *, config: RunnableConfig, **asked: Any) -> tuple[str, dict[str, Any]]:
+        memory = self._scoped(config)
+        with refusals():
+            answer = self.question.run(memory, asked)
+        return answer.told(memory.frames), answer.model_dump(mode="json")
+
+    async def _arun(self, *, config: RunnableConfig, **asked: Any) -> tuple[str, dict[str, Any]]:
+        return await asyncio.to_thread(self._run, config=config, **asked)
+
+
+def history_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[BaseTool]:
+    """Return ``thread_history``, ``entity_lookup``, ``fact_search`` and ``memory_get`` over a memory.
+
+    They read the memory's own scope or the given one, and write nothing. Answers are bounded, and have a cursor to
+    what follows. ``memory_tools`` are those that search and save.
+    """
+    checked_memory(memory)
+    return [
+        AskMemory(
+            memory=memory,
+            scope=scope,
+            question=question,
+            name=question.name,
+            description=question.description,
+            args_schema=question.arguments,
+        )
+        for question in HISTORY_TOOLS
+    ]

@@ -1,9 +1,6 @@
 """LangGraph adapter: nodes around the model (compact, capsule, recall; record; proactive), and a store."""
 
-from langgraph_tidal.capsule import CapsuleNode
-from langgraph_tidal.compaction import CompactionNode
-from langgraph_tidal.hook import tidal_pre_model_hook
-from langgraph_tidal.nodes import RecallNode, RecordNode
+from langgraph_tidal.nodes import CapsuleNode, CompactionNode, RecallNode, RecordNode, tidal_pre_model_hook
 from langgraph_tidal.proactive import ProactiveNode, needs_answer
 from langgraph_tidal.state import TidalState, model_input
 from langgraph_tidal.store import TidalStore

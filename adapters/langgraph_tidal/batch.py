@@ -2,32 +2,234 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import logging
+import operator
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
-from langgraph.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, Op, Result, SearchItem, SearchOp
 
-from langgraph_tidal.expiry import expired, renewed
-from langgraph_tidal.filters import equalities, holds
-from langgraph_tidal.namespaces import Namespace, from_scope, matches, to_scope
-from tidal_plugins import Entry, TidalMemory, Tier
+from tidal_plugins import Closed, Entry, InvalidInput, TidalError, TidalMemory, Tier
 from tidal_plugins.ingestion.indexing import parts_of
 from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
-from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.entry import Scope, check_scope, derive_id
 from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
-from tidal_plugins.storage.base import Record, Where
+from tidal_plugins.shown import shown
+from tidal_plugins.storage.base import EntrySummary, Record, Where
 from tidal_plugins.storage.deadline import within_deadline
 from tidal_plugins.storage.shorthands import set_tiers
-from tidal_plugins.validation import clean, mapping
+from tidal_plugins.validation import check_number, clean, mapping
 
 if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import QueryVector
     from tidal_plugins.services import Services
+
+ROOT = "\x1fstore"
+"""Segment between a memory's scope and the namespaces: no label becomes this one, since «%» is escaped in them."""
+
+Namespace = tuple[str, ...]
+
+
+def to_scope(root: Scope, namespace: Namespace) -> Scope:
+    """Return the scope of a namespace below ``root``: one segment for each label, escaped if a scope requires it."""
+    below = tuple(map(_segment, namespace))
+    return (*root, *(check_scope(below) if below else ()))
+
+
+def from_scope(root: Scope, scope: Scope) -> Namespace:
+    return tuple(unquote(segment, errors="surrogatepass") for segment in scope[len(root) :])
+
+
+def matches(namespace: Namespace, condition: MatchCondition) -> bool:
+    """Return whether a namespace begins or ends with a path, in which «*» stands for any one label."""
+    path = condition.path
+    if condition.match_type not in ("prefix", "suffix"):
+        raise InvalidInput(f"namespaces match by prefix or suffix, not by {shown(condition.match_type)}")
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+
+
+def to_label(text: str) -> str:
+    if not isinstance(text, str) or not text:
+        raise InvalidInput(f"a namespace label is made from a text that is not empty, got {shown(text)}")
+    return text.replace("%", "%25").replace(".", "%2E").replace("\0", "%00")
+
+
+def _segment(label: str) -> str:
+    plain = (char if char.isprintable() and char != "%" else quote(char, errors="surrogatepass") for char in label)
+    return "".join(plain)
+
+
+Scalar = str | int | float | bool | None
+
+
+def equalities(wanted: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Return the part of a filter that the memory's own index can decide: fields that equal a string or a boolean."""
+    return {name: value for name, value in wanted.items() if isinstance(value, str | bool)}
+
+
+def check_filter(wanted: Any) -> None:
+    """Raise ``InvalidInput`` if a filter has an unknown operator."""
+    if isinstance(wanted, Mapping):
+        for name, operand in wanted.items():
+            if _is_operation(wanted):
+                _operator(name)
+            else:
+                check_filter(operand)
+
+
+def satisfies(value: Any, wanted: Any) -> bool:
+    """Return whether ``value`` is as wanted. Only the named fields of a mapping count; a missing one is ``None``."""
+    if _is_operation(wanted):
+        return all(_operator(name)(value, operand) for name, operand in wanted.items())
+    if isinstance(wanted, Mapping):
+        return isinstance(value, Mapping) and all(satisfies(value.get(name), part) for name, part in wanted.items())
+    if isinstance(wanted, list | tuple):
+        return isinstance(value, list) and len(value) == len(wanted) and all(map(satisfies, value, wanted))
+    return _equal(value, wanted)
+
+
+def _is_operation(wanted: Any) -> bool:
+    return isinstance(wanted, Mapping) and any(str(name).startswith("$") for name in wanted)
+
+
+def _operator(name: str) -> Callable[[Any, Any], bool]:
+    if name not in _OPERATORS:
+        raise InvalidInput(f"a filter's operators are {' '.join(_OPERATORS)}, got {shown(name)}")
+    return _OPERATORS[name]
+
+
+def _equal(value: Any, other: Any) -> bool:
+    """Return whether two values are equal as in JSON: 1 is 1.0, and neither ``true`` nor "1"."""
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(_equal(value[name], other[name]) for name in value)
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(_equal, value, other))
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return a comparison of numbers with numbers and strings with strings. Other values are in no order."""
+
+    def in_order(value: Any, other: Any) -> bool:
+        same = all(map(_is_number, (value, other))) or all(isinstance(side, str) for side in (value, other))
+        return same and compare(value, other)
+
+    return in_order
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": _equal,
+    "$ne": lambda value, other: not _equal(value, other),
+    "$gt": _ordered(operator.gt),
+    "$gte": _ordered(operator.ge),
+    "$lt": _ordered(operator.lt),
+    "$lte": _ordered(operator.le),
+}
+
+
+logger = logging.getLogger(__name__)
+
+SWEEP_MINUTES = 5
+"""Minutes between sweeps if nobody says how many: as in LangGraph's own stores."""
+
+UNFADING = 1e9
+"""Half-life in hours: until its time is over an item counts in full."""
+
+
+def lasting(minutes: float | None, now: datetime) -> Tier | None:
+    """Return the tier of an item that is archived after some minutes and does not fade before.
+
+    Raises ``InvalidInput`` for anything but a number above 0.
+    """
+    if minutes is None:
+        return None
+    try:
+        end = now + timedelta(minutes=minutes)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"ttl must be a number of minutes, got {shown(minutes)}") from error
+    if end <= now:
+        raise InvalidInput(f"ttl must be more than 0 minutes, got {shown(minutes)}")
+    return Tier(1.0, now, UNFADING, archived_at=end)
+
+
+def renewed(tier: Tier, now: datetime) -> Tier:
+    if tier.archived_at is None:
+        return tier
+    return replace(tier, anchored_at=now, archived_at=now + (tier.archived_at - tier.anchored_at))
+
+
+def expired(item: Entry | EntrySummary, now: datetime) -> bool:
+    return item.tier is not None and item.tier.state(now) == "archived"
+
+
+class Sweeper:
+    """Calls ``sweep`` at an interval, on a thread of its own."""
+
+    def __init__(self, sweep: Callable[[], object]) -> None:
+        self._sweep = sweep
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._futures: list[Future[None]] = []
+
+    def start(self, minutes: float) -> Future[None]:
+        """Start the thread unless it runs, and return a future that ends it when it is cancelled.
+
+        Raises ``InvalidInput`` for an interval that is not above 0.
+        """
+        seconds = 60 * check_number(minutes, "sweep_interval_minutes", 0, inf)
+        if not seconds:
+            raise InvalidInput("sweep_interval_minutes must be more than 0")
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._ended = threading.Event()
+                arguments = self._ended, min(seconds, threading.TIMEOUT_MAX)
+                self._thread = threading.Thread(target=self._loop, args=arguments, daemon=True, name="tidal-ttl")
+                self._thread.start()
+            future, ended = Future[None](), self._ended
+            self._futures.append(future)
+        future.add_done_callback(lambda one: ended.set() if one.cancelled() else None)
+        return future
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """End the thread, and return whether it has ended after ``timeout`` seconds; ``None`` waits for it."""
+        with self._lock:
+            thread = self._thread
+            self._ended.set()
+        if thread is not None:
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
+
+    def _loop(self, ended: threading.Event, seconds: float) -> None:
+        while not ended.wait(seconds):
+            try:
+                self._sweep()
+            except Closed:
+                break
+            except TidalError as error:
+                logger.warning("expired items stay until the next sweep: %s", error)
+        with self._lock:
+            futures, self._futures = self._futures, []
+        for future in futures:
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)
+
 
 ITEM_KIND = "item"
 """No kind that a memory recalls: what is embedded of an item is its value alone, without its key."""
@@ -118,7 +320,7 @@ class Batch:
     def _narrowed(self, scope: Scope, where: Where, rest: Mapping[str, Any]) -> Where:
         """Leave out what fails the part of a filter that the index cannot decide."""
         entries = self.services.storage.find(scope, where)
-        return replace(where, exclude=[entry.id for entry in entries if not holds(entry.metadata, rest)])
+        return replace(where, exclude=[entry.id for entry in entries if not satisfies(entry.metadata, rest)])
 
     def _ranked(self, filters: Mapping[Scope, Where], query: str, most: int) -> list[Scored]:
         """Return the items nearest to a query, of all namespaces together. An item is only what it says: it has no

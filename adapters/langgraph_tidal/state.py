@@ -9,8 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, conve
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 
-from langchain_tidal.messages import by_capsule, by_compaction, by_human
-from langchain_tidal.prefix import with_capsule
+from langchain_tidal.messages import by_capsule, by_compaction, by_human, with_capsule
 from langchain_tidal.run import Recalled
 from tidal_plugins import InvalidInput
 from tidal_plugins.shown import shown

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from langgraph.store.base import (
     BaseStore,
@@ -23,11 +24,21 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_tidal.batch import ITEM_KIND, Batch, Write, filter_of, services_of, sweep
-from langgraph_tidal.expiry import SWEEP_MINUTES, Sweeper, lasting
-from langgraph_tidal.filters import check
-from langgraph_tidal.namespaces import ROOT, to_label, to_scope
-from langgraph_tidal.opened import OpenedStore
+from langgraph_tidal.batch import (
+    ITEM_KIND,
+    ROOT,
+    SWEEP_MINUTES,
+    Batch,
+    Sweeper,
+    Write,
+    check_filter,
+    filter_of,
+    lasting,
+    services_of,
+    sweep,
+    to_label,
+    to_scope,
+)
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.indexing import SHORT, readable
 from tidal_plugins.model.entry import derive_id
@@ -36,6 +47,39 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory
 from tidal_plugins.validation import MAX_LABEL, MAX_LABEL_BYTES, MAX_TAGS, check_int, is_short, labels, mapping
+
+S = TypeVar("S")
+
+
+@dataclass(slots=True)
+class OpenedStore(Generic[S]):
+    """Opens a memory, makes a store over it, and closes both at the end. It may be entered once.
+
+    ``async with`` opens and closes on a worker thread, so that the event loop does not wait for the disk.
+    """
+
+    _open: Callable[[], TidalMemory]
+    _over: Callable[[TidalMemory], S]
+    _stop: Callable[[S], object]
+    _opened: list[tuple[TidalMemory, S]] = field(default_factory=list)
+
+    def __enter__(self) -> S:
+        memory = self._open()
+        store = self._over(memory)
+        self._opened.append((memory, store))
+        return store
+
+    def __exit__(self, *error: Any) -> None:
+        memory, store = self._opened.pop()
+        self._stop(store)
+        memory.close()
+
+    async def __aenter__(self) -> S:
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(self, *error: Any) -> None:
+        await asyncio.to_thread(self.__exit__, *error)
+
 
 MAX_ITEMS = 2**31 - 1
 """Items that one search may return or pass over: all that there can be."""
@@ -214,7 +258,7 @@ def _check(op: Op) -> None:
     if isinstance(op, SearchOp):
         if op.query is not None and not isinstance(op.query, str):
             raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")
-        check(filter_of(op))
+        check_filter(filter_of(op))
     if isinstance(op, PutOp) and op.index is not None and op.index is not False:
         labels(op.index, "the fields of index", MAX_TAGS)  # of one text the letters would be paths
     if isinstance(op, GetOp | PutOp) and (not isinstance(op.key, str) or not is_short(op.key)):

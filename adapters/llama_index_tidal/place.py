@@ -1,13 +1,18 @@
-"""The memory that something remembers in, which can be written down, and found again in another process."""
+"""Where something remembers: a memory that can be written down and found again, and whether a tool is around it."""
 
 from __future__ import annotations
 
 import threading
 import weakref
+from contextvars import ContextVar, Token
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer
+from llama_index.core.instrumentation.span import BaseSpan
+from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
+from llama_index.core.tools import BaseTool
+from llama_index_instrumentation import get_dispatcher
+from pydantic import PlainSerializer, PrivateAttr
 
 from tidal_plugins import Closed, InvalidInput, Policy, TidalMemory
 from tidal_plugins.turns import checked_memory
@@ -61,3 +66,40 @@ def _closed(memory: TidalMemory) -> bool:
         return memory.affect.state() is None
     except Closed:
         return True
+
+
+_inside: ContextVar[bool] = ContextVar("tidal_inside_tool", default=False)
+
+
+def in_tool() -> bool:
+    """Return whether this is called inside a tool of LlamaIndex's, or in a task or thread that one began."""
+    return _inside.get()
+
+
+class ToolSpans(BaseSpanHandler[BaseSpan]):
+    """Marks the context of each call of a tool. LlamaIndex's instrumentation tells of these calls; no span is kept."""
+
+    _marks: dict[str, Token[bool]] = PrivateAttr(default_factory=dict)
+
+    def span_enter(self, id_: str, bound_args: Any, instance: Any = None, *args: Any, **kwargs: Any) -> None:
+        if isinstance(instance, BaseTool):
+            self._marks[id_] = _inside.set(True)
+
+    def span_exit(self, id_: str, *args: Any, **kwargs: Any) -> None:
+        if mark := self._marks.pop(id_, None):
+            _inside.reset(mark)
+
+    def span_drop(self, id_: str, *args: Any, **kwargs: Any) -> None:
+        self.span_exit(id_)
+
+    def new_span(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+    def prepare_to_exit_span(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+    def prepare_to_drop_span(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+get_dispatcher().add_span_handler(ToolSpans())

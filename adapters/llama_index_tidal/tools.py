@@ -1,19 +1,27 @@
-"""TidalToolSpec: searching, looking up and saving, as tools that a model calls.
+"""Tools that a model calls: to search, look up and save, to read history, to reward and annotate under a policy.
 
 LlamaIndex makes a tool's schema from its annotations as they stand, so they may not be strings here.
 """
 
+import asyncio
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
+from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
+from llama_index.core.workflow import Context
 
+from llama_index_tidal.memory import TidalChatMemory
 from llama_index_tidal.place import Scope
-from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins import InvalidInput, Policy, Session, TidalMemory
 from tidal_plugins.aio import in_thread
 from tidal_plugins.graph.render import MAX_LINES
+from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.shown import shown
-from tidal_plugins.turns import REFUSALS, in_scope, tools
+from tidal_plugins.turns import REFUSALS, Place, SessionConfig, in_scope, session_config, tools
+from tidal_plugins.turns.answers import HISTORY_TOOLS, ReadTool
 
 
 class TidalToolSpec(BaseToolSpec):
@@ -189,3 +197,97 @@ def _time(name: str, text: str | None) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidInput(f"{name} must be a time such as 2026-03-01T12:00:00Z, got {shown(text)}") from error
+
+
+CHAT = "memory"
+"""The key under which an agent keeps its memory in a ``Context``."""
+
+Act = Callable[[Session, Sequence[str]], str]
+
+
+def signal_tools(
+    memory: TidalMemory, policy: Policy | str, *, agent: str | None = None, scope: Scope | None = None
+) -> list[FunctionTool]:
+    """Return ``reward_memory`` and ``annotate_memory`` for an agent that writes under a policy, or the name of one.
+
+    They find the session by the memory in the run's ``Context``: the one that a ``TidalChatMemory`` of the same policy,
+    agent and scope recalls for, or ``Memory`` with a ``TidalMemoryBlock``. A citation of an episode means its entries
+    that ``TidalChatMemory`` showed in the turn, elsewhere all of them. What is refused is told as text. Raises
+    ``InvalidInput`` for a policy that is unknown or names unknown signals.
+    """
+    memory = in_scope(memory, scope)
+    config = session_config(memory, policy, agent, check_name=True)
+    if config is None:
+        raise InvalidInput("an agent writes under a policy: give one, Policy() for one that admits everything")
+    signals = _Signals(memory, config)
+    return [FunctionTool.from_defaults(async_fn=tool) for tool in (signals.reward_memory, signals.annotate_memory)]
+
+
+class _Signals:
+    def __init__(self, memory: TidalMemory, config: SessionConfig) -> None:
+        self._memory = memory
+        self._config = config
+
+    async def reward_memory(self, ctx: Context, citation: str, weight: float = 1.0, note: str | None = None) -> str:
+        """Say that a memory was useful, by the citation that it was shown with.
+
+        In this conversation it ranks higher from then on; nobody else sees it. There are rules: a refusal comes with
+        its reason.
+
+        Args:
+            citation (str): The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it.
+            weight (float): How useful it was, 1 for plainly useful.
+            note (str): Keywords of what it was useful for; what has them ranks higher, too.
+        """
+        return await self._done(ctx, citation, partial(reward, weight=weight, note=note))
+
+    async def annotate_memory(self, ctx: Context, citation: str, note: str) -> str:
+        """Note something about a memory, by the citation that it was shown with.
+
+        In this conversation whatever speaks of the same ranks higher from then on; nobody else sees it. There are
+        rules: a refusal comes with its reason.
+
+        Args:
+            citation (str): The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it.
+            note (str): What to note of it, in keywords; what has them ranks higher.
+        """
+        return await self._done(ctx, citation, partial(annotate, note=note))
+
+    async def _done(self, ctx: Context, citation: str, act: Act) -> str:
+        chat = await ctx.store.get(CHAT, default=None)
+        try:
+            return await asyncio.to_thread(self._do, chat, citation, act)
+        except REFUSALS as refused:
+            return f"Not done. {refused}"
+
+    def _do(self, chat: Any, citation: str, act: Act) -> str:
+        ours = isinstance(chat, TidalChatMemory)
+        thread = getattr(chat, "thread" if ours else "session_id", None)
+        session = self._config.session(Place(self._memory, thread))
+        return act(session, meant(self._memory.episodes.entry_ids(citation), chat.surfaced if ours else ()))
+
+
+def history_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[FunctionTool]:
+    """Return ``thread_history``, ``entity_lookup``, ``fact_search`` and ``memory_get`` over a memory, sync and async.
+
+    They read the memory's own scope or the given one, and write nothing. Answers are bounded, and have a cursor to
+    what follows. Refusals and wrong arguments come back as text. ``TidalToolSpec`` has those that search and save.
+    """
+    place = in_scope(memory, scope)
+    return [_tool(place, question) for question in HISTORY_TOOLS]
+
+
+def _tool(memory: TidalMemory, question: ReadTool) -> FunctionTool:
+    def run(**asked: Any) -> str:
+        try:
+            return question.run(memory, asked).told(memory.frames)
+        except REFUSALS as refused:
+            return f"Not done. {refused}"
+
+    return FunctionTool.from_defaults(
+        fn=run,
+        async_fn=in_thread(run),
+        name=question.name,
+        description=question.description,
+        fn_schema=question.arguments,
+    )

@@ -21,8 +21,7 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool, ToolSelection
 from pydantic import Field, PrivateAttr
 
-from llama_index_tidal.messages import WrittenMessage, calls_of
-from llama_index_tidal.sizes import size_of
+from llama_index_tidal.messages import WrittenMessage, calls_of, size_of
 from tests.forking import forker
 from tests.frameworks.conftest import tick
 from tidal_plugins import Size

@@ -9,7 +9,7 @@ from llama_index.core.vector_stores import FilterCondition, FilterOperator, Meta
 from pydantic import ValidationError
 
 from llama_index_tidal import TidalChatMemory, TidalRetriever
-from llama_index_tidal.filters import to_recall
+from llama_index_tidal.retriever import to_recall
 from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Peer, TidalMemory
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,7 +7,8 @@ if typing.TYPE_CHECKING:
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
     from langchain_tidal.middleware import TidalCapsule, TidalCompaction, TidalMemoryMiddleware
-    from langchain_tidal.models import ChatModelExtractor, ChatModelReader, ChatModelSummariser, LangChainEmbedder
+    from langchain_tidal.models import ChatModelExtractor, ChatModelSummariser, LangChainEmbedder
+    from langchain_tidal.reading import ChatModelReader
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
     from langchain_tidal.sizes import reserved
@@ -47,7 +48,8 @@ _MODULES = {
     "memory": "TidalConversationMemory",
     "messages": "to_exchange turns with_whisper",
     "middleware": "TidalCapsule TidalCompaction TidalMemoryMiddleware",
-    "models": "ChatModelExtractor ChatModelReader ChatModelSummariser LangChainEmbedder",
+    "models": "ChatModelExtractor ChatModelSummariser LangChainEmbedder",
+    "reading": "ChatModelReader",
     "retriever": "TidalRetriever",
     "runnable": "with_memory",
     "sizes": "reserved",

@@ -18,7 +18,8 @@ from langgraph.runtime import get_runtime
 
 from langchain_tidal.context import ContextMemory, ContextOptions
 from langchain_tidal.messages import MAX_AGE, capsule_message, finished, turns, with_capsule, with_whisper
-from langchain_tidal.models import Reader, overflowed, read_with
+from langchain_tidal.models import overflowed
+from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Scope, TurnMemory, event, recalled
 from langchain_tidal.sizes import size_of
 from langgraph_tidal.state import PREPARED, compacted, messages_of, model_input, value

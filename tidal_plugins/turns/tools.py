@@ -1,10 +1,19 @@
-"""Actions of a model's tools on a memory, with their answers in words. The adapters declare the tools."""
+"""Tools that a model calls to search, look up and write: their names, descriptions and arguments, and what they do.
+
+The adapters declare them to their frameworks. The tools that go through a history are those of
+:mod:`tidal_plugins.turns.answers`.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
 
+from pydantic import Field
+
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.entry import Entry
@@ -12,8 +21,23 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.tuning import WhisperTuning
+from tidal_plugins.turns.answers import (
+    HISTORY_TOOLS,
+    RELATE,
+    REMEMBER_FACT,
+    Answer,
+    Arguments,
+    FactArguments,
+    ReadTool,
+    RelateArguments,
+    SaveArguments,
+    checked,
+)
+from tidal_plugins.turns.answers.arguments import Time
+from tidal_plugins.turns.place import Place, SessionConfig
 
 MAX_FOUND = 20
 """Memories that one search returns at most."""
@@ -29,6 +53,167 @@ SOURCE = "agent"
 NOTHING_FOUND = "Nothing found."
 
 
+Reply = str | Whisper | Answer[Any]
+"""What a tool answers: a sentence, memories that were found, or an answer with data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool in a run.
+
+    ``rules`` are those of the session in which it searches or writes. ``turn`` is the id that the episode of the turn
+    in hand will have, ``shown`` are the ids of what surfaced in it; both may be unknown.
+    """
+
+    place: Place
+    rules: SessionConfig | None = None
+    turn: str | None = None
+    shown: Sequence[str] = ()
+
+    @property
+    def memory(self) -> TidalMemory:
+        return self.place.memory
+
+    @property
+    def session(self) -> Session | None:
+        """Return the session of the run's thread, opened if need be; ``None`` without rules."""
+        return self.rules.session(self.place) if self.rules else None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """A tool of an agent. ``act`` carries out a call with checked arguments."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    act: Callable[[Call, Any], Reply]
+
+    def run(self, call: Call, arguments: Mapping[str, Any]) -> Reply:
+        """Carry out a call. Raises ``REFUSALS``: ``InvalidInput`` for arguments that do not fit."""
+        return self.act(call, checked(self.arguments, arguments))
+
+
+def reply_text(reply: Reply, memory: TidalMemory) -> str:
+    """Return a reply in words, for the model."""
+    if isinstance(reply, Answer):
+        return reply.told(memory.frames)
+    return reply if isinstance(reply, str) else reply.text or NOTHING_FOUND
+
+
+class SearchArguments(Arguments):
+    query: str = Field(min_length=1, max_length=2_000, description="What to look for, in plain words.")
+    limit: int = Field(5, ge=1, le=MAX_FOUND, description="How many memories to return at most.")
+    kind: Literal["conversation", "skill", "kb", "fact"] | None = Field(None, description="Only memories of this kind.")
+    since: Time | None = Field(None, description="Only what happened at or after this time, ISO 8601, UTC.")
+    until: Time | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
+    include_archived: bool = Field(False, description="Also search old memories that have faded, if nothing was found.")
+
+
+class ReadArguments(Arguments):
+    citation: str = Field(min_length=1, max_length=100, description="A citation such as [ep:6k1m], or the id in it.")
+    page: int = Field(1, ge=1, description="Which page of it, from 1.")
+
+
+class GraphArguments(Arguments):
+    entity: str = Field(
+        min_length=1, max_length=500, description="Its name, such as a function, file, person or term; or a question."
+    )
+    aspect: Aspect = Field(
+        "relations",
+        description="relations: how it is related. dependents: what a change of it would affect. history: what was "
+        "believed of it, and when.",
+    )
+    at: Time | None = Field(None, description="What was believed and true at this time, ISO 8601, UTC.")
+    limit: int = Field(10, ge=1, le=20, description="How many lines to return at most.")
+
+
+CITED = Field(
+    min_length=1,
+    max_length=100,
+    description="The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it.",
+)
+
+
+class RewardArguments(Arguments):
+    citation: str = CITED
+    weight: float = Field(1.0, ge=0, description="How useful it was: 1 for plainly useful.")
+    note: str | None = Field(None, description="Keywords of what it was useful for: what has them ranks higher, too.")
+
+
+class AnnotateArguments(Arguments):
+    citation: str = CITED
+    note: str = Field(min_length=1, description="What to note of it, in keywords: what has them ranks higher.")
+
+
+def _related(call: Call, asked: FactArguments | RelateArguments) -> str:
+    """State a relation, if the session's rules admit it. Its evidence is the agent, in the turn in hand."""
+    if session := call.session:
+        session.permit("remember")
+    return relate(call.memory, **asked.model_dump(), turn=call.turn, thread=call.place.thread)
+
+
+def _cited(call: Call, citation: str) -> tuple[Session, Sequence[str]]:
+    """Return the session of a call, and the entries that a citation means there."""
+    if (session := call.session) is None:
+        raise InvalidInput("an agent rewards and annotates under a policy: give one")
+    return session, meant(call.memory.episodes.entry_ids(citation), call.shown)
+
+
+def _asking(question: ReadTool) -> AgentTool:
+    return AgentTool(
+        question.name, question.description, question.arguments, lambda call, asked: question.ask(call.memory, asked)
+    )
+
+
+SEARCH_MEMORY = AgentTool(
+    "search_memory",
+    "Search the memory of earlier conversations, skills, documents and facts. Returns the best matches, each on one "
+    "line with a citation, its age and its source.",
+    SearchArguments,
+    lambda call, asked: search(call.memory, session=call.session, **asked.model_dump()),
+)
+SAVE_MEMORY = AgentTool(
+    "save_memory",
+    "Save a fact, a skill or a document to memory, for later conversations. What is said in this conversation is "
+    "remembered anyway: save what was worked out, or what the user asks to be remembered.",
+    SaveArguments,
+    lambda call, asked: save(call.memory, **asked.model_dump()),
+)
+READ_EPISODE = AgentTool(
+    "read_episode",
+    "Read an earlier turn of the conversation verbatim: what was said, which tools ran, and what they returned. Use it "
+    "when a summary or a memory cites [ep:ID] and its exact words matter. The first line names the turns before and "
+    "after it, too.",
+    ReadArguments,
+    lambda call, asked: call.memory.episodes.page(asked.citation, asked.page),
+)
+SEARCH_GRAPH = AgentTool(
+    "search_graph",
+    "Look up what is known of something by name (code, files, packages, people, decisions …): how it is related to "
+    "others, what depends on it, or what was believed of it at some time. Each line cites the turn that says so.",
+    GraphArguments,
+    lambda call, asked: search_graph(call.memory, **asked.model_dump()),
+)
+FACT_TOOL = AgentTool("remember_fact", REMEMBER_FACT, FactArguments, _related)
+RELATE_TOOL = AgentTool("relate", RELATE, RelateArguments, _related)
+REWARD_MEMORY = AgentTool(
+    "reward_memory",
+    "Say that a memory was useful, by the citation that it was shown with. In this conversation it ranks higher from "
+    "then on; nobody else sees it. There are rules: a refusal comes with its reason.",
+    RewardArguments,
+    lambda call, asked: reward(*_cited(call, asked.citation), asked.weight, asked.note),
+)
+ANNOTATE_MEMORY = AgentTool(
+    "annotate_memory",
+    "Note something about a memory, by the citation that it was shown with. In this conversation whatever speaks of "
+    "the same ranks higher from then on; nobody else sees it. There are rules: a refusal comes with its reason.",
+    AnnotateArguments,
+    lambda call, asked: annotate(*_cited(call, asked.citation), asked.note),
+)
+HISTORY = tuple(map(_asking, HISTORY_TOOLS))
+
+
 def search(
     memory: TidalMemory,
     query: str,
@@ -42,16 +227,15 @@ def search(
 ) -> Whisper:
     """Return the memories that a query brings up: one line for each, fenced like a whisper.
 
-    Times without a zone are UTC. ``include_archived`` searches what has faded, too. The text is empty if nothing is
-    found.
+    ``include_archived`` searches what has faded, too. The text is empty if nothing is found.
     """
     recall = memory.recall(
         query,
         limit=limit,
         session=session,
         kinds=None if kind is None else {kind},
-        since=aware(since),
-        until=aware(until),
+        since=since,
+        until=until,
         include_archived=include_archived,
     )
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
@@ -63,7 +247,7 @@ def search_graph(
     memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
 ) -> str:
     """Return the known relations of an entity: one line for each, with its evidence, fenced like a whisper."""
-    return tell(memory.graph, memory.frames, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
+    return tell(memory.graph, memory.frames, entity, aspect, at=at, limit=limit) or "Nothing known."
 
 
 def save(memory: TidalMemory, text: str, **fields: Any) -> str:
@@ -94,8 +278,3 @@ def relate(memory: TidalMemory, subject: str, predicate: str, object: str, **fie
         return told
     when = "Until then" if made.valid_from and made.valid_from > memory.now() else "No longer"
     return f"{told} {when}: {'; '.join(inert(graph.sentence(one)) for one in over)}."
-
-
-def aware(time: datetime | None) -> datetime | None:
-    """Return a time with a zone; one without is UTC."""
-    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)

@@ -24,8 +24,7 @@ except ImportError:
 
 from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.apps.mcp.sdk import build
-from tidal_plugins.apps.mcp.server import MemoryServer
-from tidal_plugins.apps.mcp.writes import Writes
+from tidal_plugins.apps.mcp.server import MemoryServer, Writes
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "jetty-lantern-otter-9"

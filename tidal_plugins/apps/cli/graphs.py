@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidal_plugins.apps.cli.command import Run, counted
 from tidal_plugins.apps.cli.errors import Exit, Failed
-from tidal_plugins.apps.cli.session import Run, counted
 
 if TYPE_CHECKING:
     from tidal_plugins.graph.formats.portable import Format

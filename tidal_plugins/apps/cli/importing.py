@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.apps.histories import Conversation, Skipped, Unknown, reader_of
-from tidal_plugins.apps.histories.detecting import files_at, format_of
-from tidal_plugins.apps.histories.storing import repeated, settle
+from tidal_plugins.apps.histories.conversation import repeated, settle
+from tidal_plugins.apps.histories.files import files_at, format_of
 
 if TYPE_CHECKING:
     from tidal_plugins import Exchange, Message, TidalMemory

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.apps.cli.reading import VERSION, reader_of
-from tidal_plugins.apps.cli.reading.parts import Unreadable
+from tidal_plugins.apps.cli.reading.text import Unreadable
 from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:

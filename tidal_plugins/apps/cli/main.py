@@ -4,22 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tidal_plugins.apps.cli.commands import (
-    chat,
-    hook,
-    importing,
-    ingest,
-    inspecting,
-    keeping,
-    knowing,
-    mcp,
-    moving,
-    presence,
-    recalling,
-    removing,
-    sessions,
-    stats,
-)
+from tidal_plugins.apps.cli.commands import chat, ingest, keeping, presence, recalling, serving
 
 app = typer.Typer(
     name="tidal",
@@ -30,7 +15,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, presence):
-    commands.add_to(app)
-for commands in (stats, removing, moving, mcp, inspecting, hook):
+for commands in (keeping, ingest, chat, recalling, presence, serving):
     commands.add_to(app)

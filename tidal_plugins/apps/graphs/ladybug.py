@@ -11,8 +11,7 @@ from typing import Any
 import ladybug
 
 from tidal_plugins import GraphSinkError
-from tidal_plugins.apps.graphs.cypher import CypherSink, Row
-from tidal_plugins.apps.graphs.statements import LADYBUG, Step
+from tidal_plugins.apps.graphs.cypher import LADYBUG, CypherSink, Row, Step
 from tidal_plugins.shown import shown
 
 

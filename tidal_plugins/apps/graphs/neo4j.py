@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from neo4j import GraphDatabase
 
-from tidal_plugins.apps.graphs.address import server_name
-from tidal_plugins.apps.graphs.cypher import CypherSink, Row
-from tidal_plugins.apps.graphs.statements import NEO4J, Step
+from tidal_plugins.apps.graphs.cypher import NEO4J, CypherSink, Row, Step, server_name
 
 if TYPE_CHECKING:
     from neo4j import Driver, ManagedTransaction

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.branches import read_tree
-from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, Skipped, time_of
-from tidal_plugins.apps.histories.lines import items
+from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, Skipped, read_tree, time_of
+from tidal_plugins.apps.histories.files import items
 
 _SAID = ("text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display")
 """The types of content that are read. Others are thoughts, and instructions that a user wrote once for all."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.branches import read_tree
 from tidal_plugins.apps.histories.conversation import (
     MALFORMED,
     Conversation,
@@ -15,10 +14,11 @@ from tidal_plugins.apps.histories.conversation import (
     arguments_of,
     blocks_of,
     listed,
+    read_tree,
     text_of,
     time_of,
 )
-from tidal_plugins.apps.histories.lines import items
+from tidal_plugins.apps.histories.files import items
 
 
 def read(path: Path) -> Iterator[Conversation | Skipped]:

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.branches import ROOT, TurnTree
 from tidal_plugins.apps.histories.conversation import (
     MALFORMED,
+    ROOT,
     Conversation,
     Skipped,
+    TurnTree,
     arguments_of,
     blocks_of,
     text_of,
     time_of,
 )
-from tidal_plugins.apps.histories.lines import lines
+from tidal_plugins.apps.histories.files import lines
 from tidal_plugins.patterns import lazy_re
 
 _ADDED = lazy_re(r"<system-reminder>.*?</system-reminder>\s*", re.S)

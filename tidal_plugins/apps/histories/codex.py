@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.apps.histories.branches import TurnTree
 from tidal_plugins.apps.histories.conversation import (
     MALFORMED,
     Conversation,
     Skipped,
+    TurnTree,
     arguments_of,
     text_of,
     time_of,
 )
-from tidal_plugins.apps.histories.lines import lines
+from tidal_plugins.apps.histories.files import lines
 
 _NOT_SAID = ("<environment_context", "<user_instructions", "<permissions", "<turn_aborted", "# AGENTS.md instructions")
 """Beginnings of texts in the user's name that the program wrote."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidal_plugins import Message, ToolCall
 from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, Skipped, text_of, time_of, turns
-from tidal_plugins.apps.histories.lines import items, lines
+from tidal_plugins.apps.histories.files import items, lines
 
 _UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
 """States of a tool that has not ended."""

@@ -18,7 +18,7 @@ from tidal_plugins.apps.histories.conversation import (
     time_of,
     turns,
 )
-from tidal_plugins.apps.histories.lines import items, lines
+from tidal_plugins.apps.histories.files import items, lines
 
 THREADS = ("thread", "thread_id", "conversation_id", "session_id", "conversation", "session")
 TIMES = ("at", "timestamp", "created_at", "create_time", "time", "date", "occurred_at")

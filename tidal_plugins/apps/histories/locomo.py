@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tidal_plugins import Message
 from tidal_plugins.apps.histories.conversation import Conversation, Unknown
-from tidal_plugins.apps.histories.lines import items
+from tidal_plugins.apps.histories.files import items
 from tidal_plugins.patterns import lazy_re
 
 PACE = timedelta(seconds=30)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from tidal_plugins import Exchange, InvalidInput, TidalMemory
 from tidal_plugins.apps.histories import Conversation, reader_of
-from tidal_plugins.apps.histories.conversation import size_of
-from tidal_plugins.apps.histories.detecting import format_of
-from tidal_plugins.apps.histories.storing import repeated, settle
+from tidal_plugins.apps.histories.conversation import repeated, settle, size_of
+from tidal_plugins.apps.histories.files import format_of
 from tidal_plugins.apps.histories.tail import Mark, Turn, turns_from
 from tidal_plugins.apps.hooks.notes import Notes
 

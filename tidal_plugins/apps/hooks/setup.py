@@ -1,16 +1,172 @@
-"""``tidal hook install``, ``remove`` and ``status``: hooks in the settings of a coding agent."""
+"""``tidal hook install``, ``remove`` and ``status``: hooks in the settings of a coding agent, whose other keys stay."""
 
 from __future__ import annotations
 
 import argparse
+import copy
+import difflib
+import json
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tidal_plugins.apps.hooks.agents import AGENTS, Agent
-from tidal_plugins.apps.hooks.editing import Unreadable, difference, installed, read, removed, with_hooks, write
 from tidal_plugins.apps.hooks.options import NAMES, log_path, root_of
+from tidal_plugins.patterns import lazy_re
+
+LIMIT = 10
+"""Seconds after which the agent itself ends a hook: far more than a hook takes, which ends itself sooner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A coding agent. Its settings have an object ``hooks``: for each event a list of groups of commands.
+
+    ``project`` is the file in a project's root, ``file`` the one in the user's ``folder``, in whose stead a variable
+    ``home`` may name another. ``events`` are those that are answered. ``unit`` is how many of its units of time a
+    second has. ``note`` says what is left to do by hand.
+    """
+
+    name: str
+    project: Path
+    home: str
+    folder: Path
+    file: str
+    events: tuple[str, ...]
+    unit: int = 1
+    note: str = ""
+
+    def settings(self, root: Path | None) -> Path:
+        """Return the file for a project with a root, or for the user."""
+        if root is not None:
+            return root / self.project
+        own = os.environ.get(self.home) if self.home else None
+        return (Path(own) if own else Path.home() / self.folder) / self.file
+
+
+_SAME = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop")
+
+AGENTS: Mapping[str, Agent] = {
+    agent.name: agent
+    for agent in (
+        Agent(
+            "claude-code",
+            Path(".claude/settings.local.json"),  # of one person: another machine has its Python elsewhere
+            "CLAUDE_CONFIG_DIR",
+            Path(".claude"),
+            "settings.json",
+            (*_SAME, "SessionEnd"),
+        ),
+        Agent(
+            "codex",
+            Path(".codex/hooks.json"),
+            "CODEX_HOME",
+            Path(".codex"),
+            "hooks.json",
+            _SAME,
+            note="Codex asks you to trust new hooks: say /hooks in it.",
+        ),
+        Agent(
+            "gemini-cli",
+            Path(".gemini/settings.json"),
+            "",
+            Path(".gemini"),
+            "settings.json",
+            ("SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "SessionEnd"),
+            unit=1000,
+        ),
+    )
+}
+"""The agents, by the names that ``tidal hook install`` takes."""
+
+
+_OURS = lazy_re(r"tidal(?:_plugins)?(?:\.exe)?['\"]? hook\b")
+"""What the command of one of our hooks has in it."""
+
+
+class Unreadable(Exception):
+    """Settings are no object of JSON, or their hooks are in no form that is known."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return settings; none if there is no file. Raises ``Unreadable``."""
+    try:
+        found = json.loads(path.read_text("utf-8-sig") or "{}")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"it cannot be read as JSON, and stays as it is: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("hooks", {}), dict):
+        raise Unreadable("it is no object with hooks in it, and stays as it is")
+    if not all(isinstance(groups, list) for event, groups in found.get("hooks", {}).items() if event[:1].isupper()):
+        raise Unreadable("its hooks are in no form that is known, and stay as they are")
+    return found
+
+
+def installed(settings: dict[str, Any], agent: Agent) -> list[str]:
+    """Return the events of an agent that have one of our hooks."""
+    hooks = settings.get("hooks", {})
+    return [event for event in agent.events if any(map(_has_ours, hooks.get(event, ())))]
+
+
+def removed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings without our hooks, and without what is empty then."""
+    new = copy.deepcopy(settings)
+    for event, groups in list(new.get("hooks", {}).items()):
+        if not isinstance(groups, list) or not any(map(_has_ours, groups)):
+            continue
+        for group in filter(_has_ours, groups):
+            group["hooks"] = [hook for hook in group["hooks"] if not _is_ours(hook)]
+        new["hooks"][event] = [group for group in groups if not isinstance(group, dict) or group.get("hooks") != []]
+        if not new["hooks"][event]:
+            del new["hooks"][event]
+    if "hooks" in new and not new["hooks"] and settings["hooks"]:
+        del new["hooks"]
+    return new
+
+
+def with_hooks(settings: dict[str, Any], agent: Agent, command: str) -> dict[str, Any]:
+    """Return settings with our hook at each event of an agent, after the hooks that stand there."""
+    new = copy.deepcopy(settings)
+    hooks = new.setdefault("hooks", {})
+    for event in agent.events:
+        hook = {"type": "command", "command": command, "timeout": LIMIT * agent.unit}
+        hooks.setdefault(event, []).append({"hooks": [hook]})
+    return new
+
+
+def difference(path: Path, before: object, after: object) -> str:
+    """Return how a file would change, as a unified diff; empty if it would not."""
+    old, new = (_text(each).splitlines(keepends=True) if each else [] for each in (before, after))
+    return "".join(difflib.unified_diff(old, new, str(path), str(path)))
+
+
+def write(path: Path, settings: object) -> None:
+    """Write settings, whole or not at all. A link stays a link, and the file's rights stay as they are."""
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(_text(settings), "utf-8")
+    if path.exists():
+        new.chmod(path.stat().st_mode & 0o777)
+    new.replace(path)
+
+
+def _text(settings: object) -> str:
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+
+
+def _has_ours(group: Any) -> bool:
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return isinstance(hooks, list) and any(map(_is_ours, hooks))
+
+
+def _is_ours(hook: Any) -> bool:
+    return isinstance(hook, dict) and isinstance(hook.get("command"), str) and bool(_OURS.search(hook["command"]))
+
 
 REFUSED = 1
 """The exit code when nothing was changed: settings that cannot be read, or a diff that was refused."""

@@ -6,11 +6,16 @@ as it goes over the wire, and only this module makes the SDK's objects of it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 from mcp import types
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared import exceptions
 
 Wire = dict[str, Any]
@@ -73,3 +78,27 @@ def _second_line(handler: Handler, result: Any) -> Callable[[Any, Any], Awaitabl
         return result.model_validate(await handler(params))
 
     return handle
+
+
+async def talk(server: Any) -> None:
+    """Serve the client at the other end of standard input and output until it closes its end."""
+    try:
+        async with _wire() as output, stdio_server(stdout=output) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* (anyio.ClosedResourceError, anyio.BrokenResourceError, BrokenPipeError):
+        pass  # the client went before it had its answer
+
+
+@asynccontextmanager
+async def _wire() -> AsyncIterator[anyio.AsyncFile[str]]:
+    """Take standard output for the protocol alone: whatever else prints goes to standard error meanwhile."""
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with os.fdopen(os.dup(wire), "w", encoding="utf-8", newline="\n") as output:
+            yield anyio.wrap_file(output)
+    finally:
+        sys.stdout.flush()
+        os.dup2(wire, 1)
+        os.close(wire)

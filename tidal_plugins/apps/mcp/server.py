@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import logging
+import threading
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 import anyio
 import anyio.to_thread
 from pydantic import create_model
 
-from tidal_plugins import InvalidInput, NotFound, TidalMemory
-from tidal_plugins.apps.mcp.refusals import told
-from tidal_plugins.apps.mcp.resources import Resources
+from tidal_plugins import InvalidInput, NotFound, Policy, TidalMemory
 from tidal_plugins.apps.mcp.sdk import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Handler, Wire, refused
-from tidal_plugins.apps.mcp.writes import Writes
+from tidal_plugins.errors import TidalError
+from tidal_plugins.model.entry import user_of
 from tidal_plugins.model.fence import inert
+from tidal_plugins.model.session import Action
+from tidal_plugins.sessions.session import Session
 from tidal_plugins.shown import shown
-from tidal_plugins.turns import tools
+from tidal_plugins.turns import REFUSALS, capsule_text, tools
 from tidal_plugins.turns.answers import (
+    ANSWER_CHARS,
     RELATE,
     REMEMBER_FACT,
     TOOLS,
@@ -30,7 +36,182 @@ from tidal_plugins.turns.answers import (
     RelateArguments,
     SaveArguments,
     checked,
+    summary,
 )
+
+logger = logging.getLogger(__name__)
+
+
+def told(error: Exception, memory: TidalMemory) -> str:
+    """Return an error in a sentence that begins with its kind.
+
+    A mistake of the caller is told as it is. Of other errors of the library only the kind is told, and of any other
+    error nothing; the log of the server has them.
+    """
+    kind = type(error).__name__
+    if isinstance(error, REFUSALS):
+        return f"{kind}: {str(error).replace(memory.path, 'the file')}" if memory.path else f"{kind}: {error}"
+    logger.error("a request failed", exc_info=error)
+    if isinstance(error, TidalError):
+        about = (inspect.getdoc(type(error)) or "the memory could not answer").split("\n\n")[0]
+        return f"{kind}: {' '.join(about.split())}"
+    return "InternalError: the server failed, and its log says why"
+
+
+MAX_DOSSIERS, MAX_EPISODES = 50, 20
+"""Dossiers and episodes that are listed: the templates lead to all of them."""
+
+MAX_URI = 4_000
+"""Characters of a URI: a topic of 1,000 characters of which each is escaped."""
+
+TITLE_CHARS = 80
+
+FORM = "memory://capsule, memory://dossiers/{topic}, memory://episodes/{id} or memory://episodes/{id}/{page}"
+
+
+class Resources:
+    """The resources of one memory."""
+
+    def __init__(self, memory: TidalMemory) -> None:
+        self._memory = memory
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return the capsule, the first dossiers and the last episodes."""
+        memory = self._memory
+        dossiers = memory.dossiers.list()[:MAX_DOSSIERS]
+        episodes = memory.episodes.list(limit=MAX_EPISODES, newest_first=True)
+        return [
+            _resource("memory://capsule", "Capsule", "What the agent is, does, knows and has yet to do."),
+            *(
+                _resource(f"memory://dossiers/{quote(one.topic, safe='')}", inert(one.topic), "What is known of it.")
+                for one in dossiers
+            ),
+            *(
+                _resource(
+                    f"memory://episodes/{one.id}",
+                    summary(one.query or one.answer, TITLE_CHARS) or one.id,
+                    f"A turn of {one.occurred_at:%Y-%m-%d %H:%M} UTC, verbatim.",
+                )
+                for one in episodes
+            ),
+        ]
+
+    def templates(self) -> list[dict[str, Any]]:
+        """Return the forms of the URIs."""
+        return [
+            _template("memory://dossiers/{topic}", "Dossier", "The current document on a topic, with citations."),
+            _template("memory://episodes/{id}", "Episode", "The first page of a turn, verbatim."),
+            _template("memory://episodes/{id}/{page}", "Page of an episode", "A further page of a turn, verbatim."),
+        ]
+
+    def read(self, uri: str) -> str:
+        """Return the text of a resource. Raises ``NotFound``, and ``InvalidInput`` for a URI of another form."""
+        parts = urlsplit(uri[:MAX_URI])
+        path = [unquote(part) for part in parts.path.split("/")[1:]]
+        match parts.netloc if parts.scheme == "memory" and len(uri) <= MAX_URI else "", path:
+            case "capsule", [] | [""]:
+                return self._capsule()
+            case "dossiers", [topic]:
+                return bounded(str(self._memory.dossiers[topic]))
+            case "episodes", [id_]:
+                return self._memory.episodes.page(id_)
+            case "episodes", [id_, page] if page.isascii() and page.isdigit() and len(page) < MAX_DIGITS:
+                return self._memory.episodes.page(id_, int(page))
+        raise InvalidInput(f"a resource is {FORM}, got {shown(uri)}")
+
+    def _capsule(self) -> str:
+        text = capsule_text(self._memory.capsule.read(), self._memory.frames)
+        if not text:
+            raise NotFound("the capsule is empty yet")
+        return bounded(text)
+
+
+MAX_DIGITS = 7
+"""Digits of the number of a page."""
+
+
+def bounded(text: str) -> str:
+    """Return a text between marks, or its beginning and its last mark if it is too long."""
+    if len(text) <= ANSWER_CHARS:
+        return text
+    shown_, mark = text[:ANSWER_CHARS], text[text.rfind("\n") :]
+    whole = shown_[: shown_.rfind("\n")]
+    return f"{whole}\n… ({len(text):,} characters, cut here){mark}"
+
+
+def _resource(uri: str, title: str, description: str) -> dict[str, Any]:
+    return {"uri": uri, "name": title, "title": title, "description": description, "mimeType": "text/markdown"}
+
+
+def _template(uri: str, title: str, description: str) -> dict[str, Any]:
+    return {"uriTemplate": uri, "name": title, "description": description, "mimeType": "text/markdown"}
+
+
+AGENT = "mcp"
+"""The agent that the server's sessions name."""
+
+MAX_WRITES = 200
+"""Writes of one run of a server. A person can still read that many in the audit; a model that needs more saves what it
+should not."""
+
+WRITES = Policy(allow=frozenset({"remember", "forget"}), max_signals=MAX_WRITES)
+"""The policy of a server that may write, if it is given no other."""
+
+
+class Writes:
+    """The writes of one run of a server: one session under a policy, opened by the first write."""
+
+    def __init__(self, memory: TidalMemory, policy: Policy | str | None = None) -> None:
+        """Initialise the writes. Raises ``InvalidInput`` for a policy that is unknown or names unknown signals."""
+        self._memory = memory
+        chosen: Policy | str = WRITES if policy is None else policy
+        memory.sessions.open(policy=chosen)  # checks it; nothing is stored before the first write
+        self.policy = memory.sessions.policies[chosen] if isinstance(chosen, str) else chosen
+        self._chosen = chosen
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+
+    def admits(self, action: Action) -> bool:
+        """Return whether the policy has a place for an action at all."""
+        return action not in self.policy.deny and (not self.policy.allow or action in self.policy.allow)
+
+    def remember(self, asked: SaveArguments) -> tuple[str, dict[str, Any]]:
+        """Store a note; return a sentence with its citation, and its data. Raises ``PolicyViolation``."""
+        self._current().permit("remember")
+        saved = tools.remember(self._memory, asked.text, kind=asked.kind, tags=asked.tags)
+        return tools.saved_as(saved), {"citation": saved.citation, "left": self._left()}
+
+    def relate(self, asked: FactArguments | RelateArguments) -> tuple[str, dict[str, Any]]:
+        """Write a fact or a relation into the graph; return a sentence, and its data. Raises ``PolicyViolation``."""
+        session = self._current()
+        session.permit("remember")
+        told = tools.relate(self._memory, **asked.model_dump(), thread=f"session {session.id}")
+        return told, {"left": self._left()}
+
+    def forget(self, asked: ForgetArguments) -> tuple[str, dict[str, Any]]:
+        """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""
+        self._memory.get(asked.ids[0])  # a mistake does not use up the session
+        self._current().permit("forget", asked.ids[0])
+        receipt = self._memory.forget(*asked.ids)
+        data = {"removed": receipt.count, "ids": list(receipt.ids), "remains": list(receipt.remains)}
+        return f"Forgotten: {receipt}.", {**data, "left": self._left()}
+
+    def close(self) -> None:
+        """Close the session, if there is one."""
+        with self._lock:
+            if self._session is not None:
+                self._session.close()
+
+    def _current(self) -> Session:
+        with self._lock:
+            if self._session is None:
+                user = user_of(self._memory.scope)
+                self._session = self._memory.sessions.open(user=user, agent=AGENT, policy=self._chosen)
+            return self._session
+
+    def _left(self) -> int | None:
+        return self._current().info.remaining
+
 
 NAME = "tidal-memory"
 

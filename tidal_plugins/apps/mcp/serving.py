@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.apps.mcp.access import Access, listen
-from tidal_plugins.apps.mcp.writes import Writes
 from tidal_plugins.turns import checked_memory
 
 MISSING = "the MCP server needs the package mcp, which is not installed: pip install 'tidal-plugins[mcp]'"
@@ -47,9 +46,8 @@ def serve(
     try:
         import anyio
 
-        from tidal_plugins.apps.mcp.sdk import build
-        from tidal_plugins.apps.mcp.server import NAME, MemoryServer
-        from tidal_plugins.apps.mcp.stdio import talk
+        from tidal_plugins.apps.mcp.sdk import build, talk
+        from tidal_plugins.apps.mcp.server import NAME, MemoryServer, Writes
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
     access = Access(host, port, token, tuple(hosts), tuple(origins)) if http else None

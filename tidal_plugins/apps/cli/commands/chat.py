@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import command
+from tidal_plugins.apps.cli.command import Run, command, plain
 from tidal_plugins.apps.cli.errors import Exit, Failed
-from tidal_plugins.apps.cli.session import Run, plain
 
 if TYPE_CHECKING:
     from tidal_plugins.apps.cli.chatting import Turn

@@ -1,24 +1,24 @@
-"""``init``, ``consolidate``, ``backup``, ``reembed`` and ``doctor``: a memory is made and kept in order."""
+"""The memory as a whole: ``init``, upkeep, ``stats``, ``forget``, and the ways out of it and into it."""
 
 from __future__ import annotations
 
 import platform
 import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import command
-from tidal_plugins.apps.cli.errors import Exit, replacing
-from tidal_plugins.apps.cli.session import Run, counted, embedder, local
+from tidal_plugins.apps.cli.command import Run, command, counted, cut, embedder, local
+from tidal_plugins.apps.cli.errors import Exit, Failed, replacing
+from tidal_plugins.apps.cli.graphs import graph_file, is_engine, mirrored
 
 if TYPE_CHECKING:
-    from tidal_plugins import Consolidation, TidalMemory
-
-PACKAGES = ("tidal-plugins", "apsw", "sqlite-vec", "numpy", "onnxruntime", "tokenizers", "pydantic", "typer", "rich")
-"""The packages whose versions the doctor tells."""
+    from tidal_plugins import Consolidation, Entry, TidalMemory
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,6 +28,14 @@ def add_to(app: typer.Typer) -> None:
     command(app, "backup")(backup)
     command(app, "reembed")(reembed)
     command(app, "doctor")(doctor)
+    command(app, "stats")(stats)
+    command(app, "forget")(forget)
+    command(app, "export")(export)
+    command(app, "load")(load)
+
+
+PACKAGES = ("tidal-plugins", "apsw", "sqlite-vec", "numpy", "onnxruntime", "tokenizers", "pydantic", "typer", "rich")
+"""The packages whose versions the doctor tells."""
 
 
 def init(run: Run) -> None:
@@ -158,3 +166,181 @@ def _consolidated(done: Consolidation) -> list[str]:
     kept = [f"retention: {done.retention}"] if done.retention else []
     errors = [f"failed: {error}" for error in done.errors]
     return [f"{local(done.at)}: {run}", *(f"{n:>6,} {what}" for what, n in counts.items()), *kept, *seeds, *errors]
+
+
+PAGE = 256
+"""Entries that are read at once to be counted: a page of long documents takes a few MB."""
+
+TURNS = 1000
+"""The newest turns that the hit rate is of."""
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+WIDTH = 30
+"""Characters of the longest bar."""
+
+
+def stats(
+    run: Run,
+    days: Annotated[int, typer.Option(min=1, max=120, help="Days of growth to plot.")] = 30,
+) -> None:
+    """Show sizes, kinds, tiers, growth and hit rates."""
+    kinds, tiers, stored = Counter[str](), Counter[str](), Counter[date]()
+    with run.memory() as memory:
+        figures, now = memory.stats(), memory.now()
+        for entry in every_entry(memory):
+            kinds[entry.kind] += 1
+            tiers[entry.tier.state(now) if entry.tier else "permanent"] += 1
+            stored[entry.recorded_at.astimezone().date()] += 1
+        turns = memory.episodes.list(limit=TURNS, newest_first=True)
+        surfaced = [len(turn.surfaced) for turn in turns]
+    today = now.astimezone().date()
+    growth = {day: stored[day] for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1))}
+    rate = sum(map(bool, surfaced)) / len(turns) if turns else 0.0
+    hits = {"turns": len(turns), "with_memories": rate, "memories": sum(surfaced)}
+    data = {"figures": figures, "kinds": kinds, "tiers": tiers, "growth": growth, "hits": hits}
+    file = f"{size(figures.file_bytes)}, log {size(figures.log_bytes)}"
+    waiting, grown = counted(figures.waiting, "turn"), counted(sum(growth.values()), "entry", "entries")
+    run.show(
+        data,
+        "\n".join(
+            [
+                f"{counted(figures.entries, 'entry', 'entries')} with the turns, {waiting} waiting, file {file}",
+                *_bars("kinds", kinds),
+                *_bars("tiers", tiers),
+                f"growth  {spark(list(growth.values()))}  {grown} in {counted(days, 'day')}",
+                f"hits    {rate:.0%} of the last {counted(len(turns), 'turn')} had memories ({sum(surfaced):,} in all)",
+                *([f"slow    {figures.slow} questions, {figures.timeouts} timeouts"] if figures.slow else []),
+            ]
+        ),
+    )
+
+
+def every_entry(memory: TidalMemory, **filter: Any) -> Iterator[Entry]:
+    """Yield every entry that a filter lets through but the turns themselves, a page at a time."""
+    after = 0
+    while page := memory.entries.list(limit=PAGE, after=after, include_archived=True, **filter):
+        yield from page
+        after += len(page)
+
+
+def spark(values: list[int]) -> str:
+    """Return a plot of numbers in one line."""
+    most = max(values, default=0) or 1
+    return "".join(BLOCKS[-(-value * (len(BLOCKS) - 1) // most)] for value in values)
+
+
+def _bars(title: str, counts: Mapping[str, int]) -> Iterator[str]:
+    most = max(counts.values(), default=0) or 1
+    for place, (name, count) in enumerate(sorted(counts.items(), key=lambda item: -item[1])):
+        bar = "█" * max(1, count * WIDTH // most)
+        yield f"{title if not place else '':<7} {name:<13} {count:>8,}  {bar}"
+
+
+LISTED = 20
+"""Memories that are shown before they go; of the rest the number is told."""
+
+
+def forget(
+    run: Run,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids or citations of memories.")] = None,
+    thread: Annotated[str | None, typer.Option(help="A whole conversation.")] = None,
+    source: Annotated[str | None, typer.Option(help="Everything from a source, such as a file.")] = None,
+    query: Annotated[str | None, typer.Option(help="What this brings up; look first with --dry-run.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits of the query.")] = 1,
+    everywhere: Annotated[bool, typer.Option("--everywhere", help="The same texts wherever they stand.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove memories for good.
+
+    They go from every index, and the file is rewritten so that no byte stays."""
+    if not (ids or thread or source or query):
+        raise Failed("say what to forget: ids, --thread, --source or --query", Exit.USAGE)
+    with run.memory(writes=not dry_run) as memory:
+        found = _chosen(memory, ids or [], thread, source, query, limit)
+        known = source is not None and memory.documents.get(source) is not None
+        if not found and (dry_run or not known):
+            raise Failed("nothing is stored that fits", Exit.NOTHING)
+        lines = [f"{each.id} {each.kind} {local(each.occurred_at)}: {cut(each.text, 100)}" for each in found]
+        more = [f"… and {len(found) - LISTED:,} more"] if len(found) > LISTED else []
+        if dry_run:
+            going = [{"id": each.id, "citation": each.citation, "kind": each.kind, "text": each.text} for each in found]
+            run.show({"would_go": going}, "\n".join(["would go:", *lines[:LISTED], *more]))
+            return
+        if not yes:
+            run.note("\n".join([*lines[:LISTED], *more]))
+            if not typer.confirm(f"Forget {_count(len(found)) if found else source} for good?", err=True):
+                raise Failed("nothing was forgotten", Exit.REFUSED)
+        named = [each.id for each in found]
+        receipt = memory.forget(*named, source=source, thread=thread, everywhere=everywhere)
+    run.show(receipt, str(receipt))
+    if not receipt:
+        raise typer.Exit(Exit.NOTHING)
+
+
+def _chosen(
+    memory: TidalMemory, ids: list[str], thread: str | None, source: str | None, query: str | None, limit: int
+) -> list[Entry]:
+    """Return the entries that would go, each once. Raises ``NotFound`` for an id that is not there."""
+    found = [memory.get(id_) for id_ in ids]
+    for episode in [each.id for each in found if each.kind == "episode"]:
+        found += [memory.get(id_) for id_ in memory.episodes.entry_ids(episode) if id_ != episode]
+    if thread is not None:
+        found += every_entry(memory, threads={thread})
+    if source is not None:
+        found += every_entry(memory, sources={source})
+    if query is not None:
+        found += [hit.entry for hit in memory.recall(query, limit=limit)]
+    return list({each.id: each for each in found}.values())
+
+
+def _count(entries: int) -> str:
+    return "this memory" if entries == 1 else f"these {entries:,} memories"
+
+
+def export(
+    run: Run,
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The file to write: JSON lines, compressed if it ends with .gz. With --graph a .graphml, .jsonld or "
+            ".cypher file, or a graph engine: neo4j://host:7687, ladybug:FILE, graphiti+neo4j://host:7687."
+        ),
+    ],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that is there.")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="Write the graph of the scope alone.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Write all of it again to a graph engine.")] = False,
+) -> None:
+    """Write the whole memory to one file, or its graph to a file or a graph engine.
+
+    The file has all scopes, ids, vectors and tombstones, in clear. The same memory gives the same bytes. A graph engine
+    gets what changed since the last time, and loses what was forgotten; user and password are in NEO4J_USERNAME and
+    NEO4J_PASSWORD, the database in NEO4J_DATABASE.
+    """
+    if graph:
+        mirrored(run, path, full=full) if is_engine(path) else graph_file(run, Path(path), replace=replace)
+        return
+    if full or "://" in path or path.startswith(("ladybug:", "graphiti+")):
+        raise Failed("a graph engine gets the graph: give --graph, and --full with its address", Exit.USAGE)
+    with run.memory() as memory, replacing(Path(path)):
+        lines = memory.export(path, replace=replace)
+    bytes_ = Path(path).stat().st_size
+    run.show({"path": path, "lines": lines, "bytes": bytes_}, f"{path}: {counted(lines, 'line')}, {size(bytes_)}")
+
+
+def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal export wrote.")]) -> None:
+    """Fill a new memory with an exported one.
+
+    All of it is loaded, or nothing. The memory must be new: name a file that is not there with --db.
+    """
+    new = not run.settings.file.exists()
+    try:
+        with run.memory(make=True) as memory:
+            lines = memory.load(path)
+            place = memory.path
+    except BaseException:
+        if new:  # nothing was loaded, so the file that was made for it goes
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{run.settings.file}{ending}").unlink(missing_ok=True)
+        raise
+    run.show({"path": place, "lines": lines}, f"{place}: loaded {counted(lines, 'line')}")

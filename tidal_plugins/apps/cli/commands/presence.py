@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import command
+from tidal_plugins.apps.cli.command import Run, command, counted, cut, plain
 from tidal_plugins.apps.cli.errors import Exit, Failed
-from tidal_plugins.apps.cli.session import Run, counted, cut, plain
 
 if TYPE_CHECKING:
     from tidal_plugins import PresenceState, ProactiveMessage, Terms, TidalMemory

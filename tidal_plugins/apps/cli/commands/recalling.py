@@ -1,4 +1,4 @@
-"""``recall``, ``why`` and ``whisper``: what a text brings up."""
+"""What is remembered: recall and its reasons, conversations, names, facts, dossiers, the capsule, and sessions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import command
+from tidal_plugins.apps.cli.command import Run, command, cut, local
 from tidal_plugins.apps.cli.errors import Exit, Failed
-from tidal_plugins.apps.cli.session import Run, local
 
 if TYPE_CHECKING:
-    from tidal_plugins import Hit
+    from tidal_plugins import Episode, Hit, Message
+    from tidal_plugins.groups.graph import Graph
+    from tidal_plugins.model.graph import Entity
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    command(app, "recall")(recall)
+    command(app, "why")(why)
+    command(app, "whisper")(whisper)
+    command(app, "history")(history)
+    command(app, "entity")(entity)
+    command(app, "facts")(facts)
+    command(app, "dossier")(dossier)
+    command(app, "capsule")(capsule)
+    command(app, "sessions")(sessions)
+    command(app, "audit")(audit)
+
 
 Query = Annotated[str, typer.Argument(help="What to look for, in any words.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits to return.")]
@@ -34,13 +50,6 @@ Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this s
 Since = Annotated[datetime | None, typer.Option(help="Not before this local time.")]
 Until = Annotated[datetime | None, typer.Option(help="Before this local time.")]
 Archived = Annotated[bool, typer.Option("--archived", help="Search what has faded, too.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    command(app, "recall")(recall)
-    command(app, "why")(why)
-    command(app, "whisper")(whisper)
 
 
 def recall(
@@ -146,3 +155,191 @@ def _lines(hit: Hit, full: bool) -> str:
     before = [f"  ↑ {said.role or ''}: {said.text}" for said in hit.window.before]
     after = [f"  ↓ {said.role or ''}: {said.text}" for said in hit.window.after]
     return "\n".join([head, *before, *body, *after])
+
+
+SIMILAR = 5
+"""Names that are offered for one that is not known."""
+
+MENTIONS = 5
+"""Quotations that ``entity`` shows."""
+
+
+def history(
+    run: Run,
+    citation: Annotated[str | None, typer.Argument(help="A citation such as ep:…, to read one turn.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Only this conversation.")] = None,
+    since: Since = None,
+    until: Until = None,
+    tool: Annotated[str | None, typer.Option(help="Only turns in which this tool ran.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The newest turns of these.")] = 10,
+    full: Annotated[bool, typer.Option("--full", help="Every message verbatim, also of tools.")] = False,
+) -> None:
+    """Read conversations as they were, newest last."""
+    with run.memory() as memory:
+        if citation is not None:
+            found = [memory.episodes[citation]]
+        else:
+            first, last = since and since.astimezone(), until and until.astimezone()
+            found = memory.episodes.list(
+                thread=thread, tool=tool, since=first, until=last, limit=limit, newest_first=True
+            )[::-1]
+    if not found and not run.as_json:
+        raise Failed("no turn is recorded that fits", Exit.NOTHING)
+    run.show(found, "\n\n".join(_turn(episode, full or citation is not None) for episode in found))
+
+
+def entity(
+    run: Run,
+    name: Annotated[str | None, typer.Argument(help="A name or an alias; without it, the names seen last.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most lines to show.")] = 20,
+) -> None:
+    """Show what is known of a person or a thing.
+
+    Each line cites where it was said."""
+    with run.memory() as memory:
+        graph = memory.graph
+        if name is None:
+            known = graph.entities(limit=limit)
+            lines = [
+                f"{one.name} ({one.type}), turns: {len(one.episodes)}, last {local(one.last_seen)}" for one in known
+            ]
+            run.show(known, "\n".join(lines) or "no entity is known yet")
+            return
+        one = _known(graph, name)
+        relations = graph.relations(about=one.id, limit=limit)
+        sentences = graph.sentences(relations)
+        mentions = graph.mentions(one.id)[:MENTIONS]
+    also = f", also {', '.join(one.aliases)}" if one.aliases else ""
+    seen = f"{one.name} ({one.type}{also}): first {local(one.first_seen)}, last {local(one.last_seen)}"
+    told = [
+        f"- {sentences[each.id]} ({each.confidence:.2f}) {' '.join(f'[ep:{id_}]' for id_ in each.episodes[:2])}"
+        for each in relations
+    ]
+    quotes = [f"- {local(each.at)} «{cut(each.quote)}» {each.citation}" for each in mentions]
+    data = {"entity": one, "relations": relations, "sentences": sentences, "mentions": mentions}
+    parts = [seen, *(["", *told] if told else []), *(["", "Mentioned:", *quotes] if quotes else [])]
+    run.show(data, "\n".join(parts))
+
+
+def facts(
+    run: Run,
+    key: Annotated[str | None, typer.Argument(help="A key, to see every value that it had.")] = None,
+    conflicts: Annotated[bool, typer.Option("--conflicts", help="List the open contradictions instead.")] = False,
+    as_of: Annotated[datetime | None, typer.Option(help="What held at this local time.")] = None,
+) -> None:
+    """List facts, their history, or contradictions."""
+    with run.memory() as memory:
+        known = memory.facts
+        if conflicts:
+            opened = known.conflicts()
+            lines = [
+                f"{each.id} {each.key}: «{each.fact}», but {local(each.at)} «{cut(each.quote)}» [{each.citation}]"
+                for each in opened
+            ]
+            run.show(opened, "\n".join(lines) or "no contradiction is open")
+        elif key is not None:
+            versions = known.history(key)
+            if not versions:
+                raise Failed(f"nothing is known under {key!r}", Exit.NOTHING)
+            lines = [f"{local(each.since)} – {local(each.until) or 'now'}  {each.value}" for each in versions]
+            run.show(versions, "\n".join(lines))
+        elif as_of is not None:
+            held = dict(known.as_of(as_of.astimezone()))
+            run.show(held, "\n".join(f"{name}: {value}" for name, value in held.items()) or "no fact held then")
+        else:
+            now = [known.fact(name) for name in known]
+            lines = [f"{each.key}: {each.value}  (since {local(each.since)})" for each in now]
+            run.show(now, "\n".join(lines) or "no fact is set: programs set them; tidal entity tells what was said")
+
+
+def dossier(
+    run: Run,
+    topic: Annotated[str | None, typer.Argument(help="A topic; without it, the topics that have a dossier.")] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="A short answer to «what is happening with it?».")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Bring it up to date now.")] = False,
+) -> None:
+    """Read the current document on a topic.
+
+    Every line has citations. The document is made if there is none."""
+    with run.memory(writes=True) as memory:
+        if topic is None:
+            known = memory.dossiers.list()
+            lines = [f"{each.topic} (version {each.version}, {local(each.updated_at)})" for each in known]
+            run.show(known, "\n".join(lines) or "no topic has a dossier yet")
+        elif brief:
+            told = memory.dossiers.brief(topic)
+            run.show(told, str(told))
+        else:
+            made = memory.dossiers.refresh(topic, force=refresh)
+            if not made and not run.as_json:
+                raise Failed(f"nothing is known of {topic!r}", Exit.NOTHING)
+            run.show(made, f"{made.topic} (version {made.version}, {local(made.updated_at)})\n\n{made.body}")
+
+
+def capsule(run: Run) -> None:
+    """Read the capsule that a thread begins with."""
+    with run.memory() as memory:
+        text = str(memory.capsule.read())
+    run.show({"text": text}, text)
+
+
+def _known(graph: Graph, name: str) -> Entity:
+    """Return an entity, or raise ``Failed`` with the names that are like it."""
+    from tidal_plugins import NotFound
+
+    try:
+        return graph.entity(name)
+    except NotFound:
+        similar = ", ".join(each.name for each in graph.search(name, limit=SIMILAR))
+        hint = f"; similar names: {similar}" if similar else "; tidal entity lists the names that are known"
+        raise Failed(f"nothing is known by the name {name!r}{hint}", Exit.NOTHING) from None
+
+
+def _turn(episode: Episode, full: bool) -> str:
+    where = f" · thread {episode.thread}, turn {episode.turn}" if episode.thread else ""
+    said = [_said(message) for message in episode.messages] if full else _short(episode)
+    return "\n".join([f"[{episode.citation}] {local(episode.occurred_at)}{where}", *said])
+
+
+def _short(episode: Episode) -> list[str]:
+    """Return what was asked and answered, and between them the tools that ran."""
+    tools = [call.name for call in episode.tool_calls]
+    ran = [f"  (tools: {', '.join(tools)})"] if tools else []
+    asked = [_said(message) for message in episode.messages if message.role == "user"]
+    return [*asked, *ran, *([f"assistant: {episode.answer}"] if episode.answer else [])]
+
+
+def _said(message: Message) -> str:
+    calls = [f"  calls {call.name} {dict(call.arguments)}" for call in message.tool_calls]
+    text = [f"{message.speaker or message.role}: {message.text}"] if message.text else []
+    return "\n".join([*text, *calls])
+
+
+def sessions(
+    run: Run,
+    user: Annotated[str | None, typer.Option(help="Only those of this user.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only those of this agent.")] = None,
+    open_only: Annotated[bool, typer.Option("--open", help="Only those that are open.")] = False,
+) -> None:
+    """List the sessions in which agents wrote signals."""
+    with run.memory() as memory:
+        found = memory.sessions.list(user=user, agent=agent, open=True if open_only else None)
+    lines = [
+        f"{each.id}: {each.agent or 'an agent'} for {each.user or 'nobody'}, policy {each.policy_name or 'none'}, "
+        f"{local(each.opened_at)} – {local(each.closed_at) or 'open'}, {each.accepted} accepted, "
+        f"{each.rejected} refused"
+        for each in found
+    ]
+    run.show(found, "\n".join(lines) or "no session has written a signal yet")
+
+
+def audit(run: Run, session: Annotated[int, typer.Argument(help="The number of a session.")]) -> None:
+    """List the decisions on a session's signals."""
+    with run.memory() as memory:
+        found = memory.sessions.audit(session)
+    lines = [
+        f"{local(each.at)} {'accepted' if each.accepted else 'refused '} {each.type} {each.entry} {each.weight:+.2f}"
+        f"{f': {each.reason}' if each.reason else ''}"
+        for each in found
+    ]
+    run.show(found, "\n".join(lines))

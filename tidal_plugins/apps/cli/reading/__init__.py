@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tidal_plugins.apps.cli.reading.parts import Part
+from tidal_plugins.apps.cli.reading.text import Part
 
 Reader = Callable[[Path], Iterator[Part]]
 

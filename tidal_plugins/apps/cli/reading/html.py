@@ -10,7 +10,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
-from tidal_plugins.apps.cli.reading.parts import Part, Unreadable, packed
+from tidal_plugins.apps.cli.reading.text import Part, Unreadable, packed
 from tidal_plugins.patterns import lazy_re
 
 LEFT_OUT = ("script", "style", "noscript", "template", "nav", "svg", "iframe", "form", "button", "head")

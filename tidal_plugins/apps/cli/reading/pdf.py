@@ -9,7 +9,7 @@ from pathlib import Path
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-from tidal_plugins.apps.cli.reading.parts import Part, Unreadable, packed
+from tidal_plugins.apps.cli.reading.text import Part, Unreadable, packed
 from tidal_plugins.patterns import lazy_re
 
 _HYPHEN = lazy_re(r"(?<=[a-z])-\n(?=[a-z])")

@@ -1,12 +1,67 @@
-"""Text and Markdown, which stay as they are: the library reads Markdown's headings, lists and code itself."""
+"""Text and Markdown in parts: a long document is remembered in pieces, cut where the text itself pauses."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from tidal_plugins.apps.cli.reading.parts import MAX_CHARS, Part, Unreadable, packed
+from tidal_plugins.patterns import lazy_re
+
+MAX_CHARS = 20_000
+"""Characters of one part: some ten pages. A document that is shorter is one part, and a change of one section in a
+longer one leaves the other parts as they are. The library cuts parts into passages itself."""
+
+_HEADING = lazy_re(r"#{1,6} |={3,}\s*$|-{3,}\s*$")
+
+
+class Unreadable(Exception):
+    """A file cannot be read, and why."""
+
+
+class Part(NamedTuple):
+    """A piece of a document, with its page if the document has pages."""
+
+    text: str
+    page: int | None = None
+
+
+def packed(lines: Iterable[str], most: int = MAX_CHARS) -> Iterator[Part]:
+    """Yield the parts of a document whose lines are given, each of at most ``most`` characters.
+
+    A part ends before a heading if it is at least half full, else after an empty line, else anywhere.
+    """
+    held: list[str] = []
+    size = 0
+    for line in (piece for given in lines for piece in _short(given, most)):
+        heading = size > most // 2 and bool(_HEADING.match(line))
+        if held and (heading or size + len(line) > most):
+            kept = len(held) if heading else _pause(held)
+            yield from _part(held[:kept])
+            held = held[kept:]
+            size = sum(map(len, held))
+        held.append(line)
+        size += len(line)
+    yield from _part(held)
+
+
+def _part(lines: list[str]) -> Iterator[Part]:
+    if text := "".join(lines).strip():
+        yield Part(text)
+
+
+def _pause(lines: list[str]) -> int:
+    """Return after how many lines there is an empty one, in the last half of them; all, if there is none."""
+    half = len(lines) // 2
+    return next((place for place in range(len(lines), half, -1) if not lines[place - 1].strip()), len(lines))
+
+
+def _short(line: str, most: int) -> Iterator[str]:
+    """Yield a line in pieces that fit into a part with others."""
+    step = max(1, most // 2)
+    yield from (line[start : start + step] for start in range(0, len(line), step))
+
 
 LOOK = 1 << 16
 """Bytes of a file's beginning by which its encoding is told."""

@@ -1,11 +1,25 @@
-"""Acting: writing down what a hand is about to do, and recognising what it was shown."""
+"""What several pages do: texts of entries, and acts of a person under a policy, which are audited."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 
+from tidal_plugins import NotFound, TidalMemory
 from tidal_plugins.apps.inspect.page import Page
 from tidal_plugins.model.session import Action
+
+
+def texts_of(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
+    """Return the texts of entries by id; nothing of one that is gone."""
+    found = dict[str, str]()
+    for id_ in dict.fromkeys(ids):
+        try:
+            found[id_] = memory.get(id_).text
+        except NotFound:
+            continue
+    return found
+
 
 AGENT = "inspect"
 """The agent that the sessions of the inspector name."""

@@ -14,8 +14,7 @@ from tidal_plugins import Conflict, InvalidInput, NotFound, Receipt, TidalMemory
 from tidal_plugins.apps.inspect import values
 from tidal_plugins.apps.inspect.page import Page, View
 from tidal_plugins.apps.inspect.views import capsule
-from tidal_plugins.apps.inspect.views.acting import AGENT, audited, digest
-from tidal_plugins.apps.inspect.views.texts import texts_of
+from tidal_plugins.apps.inspect.views.acting import AGENT, audited, digest, texts_of
 from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.supersession import CORRECTED
 

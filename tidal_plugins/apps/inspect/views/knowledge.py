@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tidal_plugins import NotFound
 from tidal_plugins.apps.inspect.page import Page, View
 from tidal_plugins.apps.inspect.views import capsule
-from tidal_plugins.apps.inspect.views.texts import texts_of
+from tidal_plugins.apps.inspect.views.acting import texts_of
 
 FEW = 10
 """Rows of one of several lists on a page."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.exceptions import ContextOverflowError, OutputParserException
@@ -14,17 +13,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
 
 from langchain_tidal.messages import COMPACTION
-from tidal_plugins import EmbeddingError, TidalError
+from tidal_plugins import TidalError
 from tidal_plugins.compaction import provider
+from tidal_plugins.embedding.wrapped import WrappedEmbedder
 from tidal_plugins.graph.reading.prompt import Found, extracted
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACTION}}
 """Keeps the tokens of a summary out of the stream of the run that it is made in."""
@@ -143,7 +139,7 @@ NAMES = ("model", "model_name", "model_id")
 """Attributes under which integrations keep the name of their model."""
 
 
-class LangChainEmbedder:
+class LangChainEmbedder(WrappedEmbedder):
     """Any LangChain ``Embeddings`` as the embedder of a memory.
 
     What is stored goes through ``embed_documents`` and what is asked through ``embed_query``: models such as E5, BGE
@@ -151,9 +147,8 @@ class LangChainEmbedder:
     """
 
     def __init__(self, embeddings: Embeddings) -> None:
+        super().__init__(type(embeddings).__name__)
         self._embeddings = embeddings
-        self._dimensions: int | None = None
-        self._lock = threading.Lock()
 
     @property
     def id(self) -> str | None:
@@ -162,31 +157,9 @@ class LangChainEmbedder:
         name = next((name for name in names if isinstance(name, str) and name), None)
         return name and f"langchain/{type(self._embeddings).__name__}/{name}"
 
-    @property
-    def dimensions(self) -> int:
-        """Return the length of a vector. Raises ``EmbeddingError`` if the model cannot be asked."""
-        with self._lock:
-            if self._dimensions is None:
-                self._dimensions = self._ask()
-            return self._dimensions
+    def _texts(self, texts: list[str]) -> list[list[float]]:
+        batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
+        return [row for batch in batches for row in self._embeddings.embed_documents(batch)]
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text to be stored."""
-        import numpy as np
-
-        batches = (list(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH))
-        rows = [row for batch in batches for row in self._embeddings.embed_documents(batch)]
-        return np.asarray(rows, dtype=np.float32).reshape(len(texts), -1) if rows else np.empty((0, 0), np.float32)
-
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per question."""
-        import numpy as np
-
-        return np.asarray([self._embeddings.embed_query(text) for text in texts], dtype=np.float32)
-
-    def _ask(self) -> int:
-        try:
-            return len(self._embeddings.embed_query("dimensions"))
-        except Exception as error:
-            name = type(self._embeddings).__name__
-            raise EmbeddingError(f"{name} did not embed a text: {type(error).__name__}: {error}") from error
+    def _query(self, text: str) -> list[float]:
+        return self._embeddings.embed_query(text)

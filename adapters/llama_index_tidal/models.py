@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -13,8 +12,8 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 from pydantic import BaseModel
 
-from tidal_plugins import EmbeddingError
 from tidal_plugins.compaction.provider import cut_off
+from tidal_plugins.embedding.wrapped import WrappedEmbedder
 from tidal_plugins.errors import CompactionError, ExtractionError, InvalidInput, TidalError
 from tidal_plugins.graph.reading.prompt import MAX_CHARS, Found, extracted
 from tidal_plugins.model.graph import Extraction
@@ -22,10 +21,6 @@ from tidal_plugins.model.reader import ModelAnswer
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MIN_CHARS, MAX_SOURCE_CHARS = 2_000, 60_000
 """Characters of episodes that a model is shown at once; between them its context window decides."""
@@ -164,17 +159,16 @@ UNNAMED = "unknown"
 """LlamaIndex's name for a model that was given none."""
 
 
-class LlamaIndexEmbedder:
+class LlamaIndexEmbedder(WrappedEmbedder):
     """Any LlamaIndex ``BaseEmbedding`` as the embedder of a memory.
 
-    What is stored is embedded as a text and what is asked as a query. ``dimensions`` are asked of the model once, when
-    they are first needed.
+    What is stored is embedded as a text, in batches of the embedding's ``embed_batch_size``, and what is asked as a
+    query. ``dimensions`` are asked of the model once, when they are first needed.
     """
 
     def __init__(self, embedding: BaseEmbedding) -> None:
+        super().__init__(f"{embedding.class_name()} {embedding.model_name}")
         self._embedding = embedding
-        self._dimensions: int | None = None
-        self._lock = threading.Lock()
 
     @property
     def id(self) -> str | None:
@@ -182,30 +176,11 @@ class LlamaIndexEmbedder:
         name = self._embedding.model_name
         return None if name in ("", UNNAMED) else f"llama-index/{self._embedding.class_name()}/{name}"
 
-    @property
-    def dimensions(self) -> int:
-        """Return the length of a vector. Raises ``EmbeddingError`` if the model cannot be asked."""
-        with self._lock:
-            if self._dimensions is None:
-                self._dimensions = self._ask()
-            return self._dimensions
+    def _texts(self, texts: list[str]) -> list[list[float]]:
+        return self._embedding.get_text_embedding_batch(texts)
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text to be stored, in batches of the embedding's ``embed_batch_size``."""
-        import numpy as np
+    def _query(self, text: str) -> list[float]:
+        return self._embedding.get_query_embedding(text)
 
-        rows = self._embedding.get_text_embedding_batch(list(texts))
-        return np.asarray(rows, dtype=np.float32).reshape(len(texts), -1) if rows else np.empty((0, 0), np.float32)
-
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per question."""
-        import numpy as np
-
-        return np.asarray([self._embedding.get_query_embedding(text) for text in texts], dtype=np.float32)
-
-    def _ask(self) -> int:
-        try:
-            return len(self._embedding.get_text_embedding("dimensions"))
-        except Exception as error:
-            name = f"{self._embedding.class_name()} {self._embedding.model_name}"
-            raise EmbeddingError(f"{name} did not embed a text: {type(error).__name__}: {error}") from error
+    def _probe(self, text: str) -> list[float]:
+        return self._embedding.get_text_embedding(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,8 +57,7 @@ def _lines(summary: Summary, pruned: bool) -> list[str]:
     lines = [f"files: {counts}, {len(summary.skipped):,} skipped", f"parts: {summary.parts:,} remembered"]
     if summary.removed:
         lines[1] += f", {summary.removed:,} that were replaced removed"
-    lines += [f"skipped {file}: {reason}" for file, reason in summary.skipped[:LISTED]]
-    lines += [f"… and {len(summary.skipped) - LISTED:,} more"] if len(summary.skipped) > LISTED else []
+    lines += _skipped(summary.skipped)
     if summary.passed_over:
         common = ", ".join(f"{count:,} {suffix}" for suffix, count in summary.passed_over.most_common(8))
         lines.append(f"no documents, passed over: {common}")
@@ -65,10 +65,6 @@ def _lines(summary: Summary, pruned: bool) -> list[str]:
         state = "no longer remembered" if pruned else "still remembered (--prune removes them)"
         lines.append(f"files that are gone, {state}: {', '.join(summary.gone[:LISTED])}")
     return lines
-
-
-LISTED_FILES = 20
-"""Files that are named in a list; of the rest the number is told."""
 
 
 def import_(
@@ -110,11 +106,15 @@ def _imported(account: ImportAccount) -> list[str]:
     turns += f", {account.forgotten:,} forgotten on request" if account.forgotten else ""
     lines = [f"files: {formats}", f"conversations: {account.conversations:,}"]
     lines += [f"turns: {turns}, {counted(account.tool_calls, 'tool call')}"]
-    lines += [f"skipped {file}: {reason}" for file, reason in account.skipped[:LISTED_FILES]]
-    more = len(account.skipped) - LISTED_FILES
-    lines += [f"… and {more:,} more"] if more > 0 else []
+    lines += _skipped(account.skipped)
     if account.passed_over:
-        rest = len(account.passed_over) - LISTED_FILES
-        names = [*account.passed_over[:LISTED_FILES], *([f"… and {rest:,} more"] if rest > 0 else [])]
+        rest = len(account.passed_over) - LISTED
+        names = [*account.passed_over[:LISTED], *([f"… and {rest:,} more"] if rest > 0 else [])]
         lines.append(f"no histories, passed over: {', '.join(names)}")
     return lines
+
+
+def _skipped(skipped: Sequence[tuple[str, str]]) -> list[str]:
+    more = len(skipped) - LISTED
+    lines = [f"skipped {file}: {reason}" for file, reason in skipped[:LISTED]]
+    return [*lines, f"… and {more:,} more"] if more > 0 else lines

@@ -33,6 +33,8 @@ class MemoryTool(BaseTool):
     With a ``policy`` it searches or writes in the session of the run's thread.
     """
 
+    name: str = ""
+    description: str = ""
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: Scope | None = Field(None, exclude=True)
     policy: Policy | str | None = Field(None, exclude=True)

@@ -28,6 +28,16 @@ WAIT = 600.0
 later statements replace. What is left then is done by the next command that writes."""
 
 
+Db = Annotated[str | None, typer.Option("--db", help="The file of the memory, or its URL [TIDAL_DB, else tidal.db].")]
+
+Scope = Annotated[str | None, typer.Option("--scope", help="Whose memories, such as user/42 [TIDAL_SCOPE].")]
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+COMMON = {"db": (Db, None), "scope": (Scope, None), "as_json": (Json, False)}
+"""The options of every command, with their defaults."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One run of a command. ``as_json`` says whether it prints JSON."""
@@ -147,14 +157,6 @@ def cut(text: str, most: int = 160) -> str:
     """Return a text on one line, of at most so many characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-Db = Annotated[str | None, typer.Option("--db", help="The file of the memory, or its URL [TIDAL_DB, else tidal.db].")]
-Scope = Annotated[str | None, typer.Option("--scope", help="Whose memories, such as user/42 [TIDAL_SCOPE].")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-COMMON = {"db": (Db, None), "scope": (Scope, None), "as_json": (Json, False)}
-"""The options of every command, with their defaults."""
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

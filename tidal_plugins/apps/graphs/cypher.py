@@ -12,29 +12,11 @@ from urllib.parse import urlsplit
 
 from tidal_plugins import InvalidInput, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
 
-
-def server_name(uri: str, database: str | None) -> str:
-    """Return a server and a database as one name.
-
-    Raises ``InvalidInput`` for an address with a user or a password, which may hold any character, and for one without
-    a host.
-    """
-    if "@" in uri:
-        raise InvalidInput("leave user and password out of the address of a graph engine, and give them as auth")
-    try:
-        parts = urlsplit(uri)
-        named = bool(parts.hostname and parts.port != 0)
-    except ValueError:  # of brackets or a port
-        named = False
-    if not named:
-        raise InvalidInput("a server of a graph engine has an address such as neo4j://host:7687")
-    return f"{parts.scheme}://{parts.netloc}/{database or ''}"
-
-
 TEXT, TEXTS, NUMBER, FLAG, TIME = "STRING", "STRING[]", "DOUBLE", "BOOLEAN", "TIMESTAMP"
 """The types of properties, as an engine with a schema calls them."""
 
 _PLACE = {"graph": TEXT, "scope": TEXT, "id": TEXT}
+
 ENTITY = _PLACE | {
     "name": TEXT,
     "type": TEXT,
@@ -43,7 +25,9 @@ ENTITY = _PLACE | {
     "first_seen": TIME,
     "last_seen": TIME,
 }
+
 EPISODE = _PLACE | {"citation": TEXT, "thread": TEXT, "at": TIME}
+
 RELATES = _PLACE | {
     "relation": TEXT,
     "predicate": TEXT,
@@ -64,6 +48,26 @@ RELATES = _PLACE | {
 
 Step = tuple[str, dict[str, Any]]
 """A statement with its parameters."""
+
+Row = dict[str, Any]
+
+
+def server_name(uri: str, database: str | None) -> str:
+    """Return a server and a database as one name.
+
+    Raises ``InvalidInput`` for an address with a user or a password, which may hold any character, and for one without
+    a host.
+    """
+    if "@" in uri:
+        raise InvalidInput("leave user and password out of the address of a graph engine, and give them as auth")
+    try:
+        parts = urlsplit(uri)
+        named = bool(parts.hostname and parts.port != 0)
+    except ValueError:  # of brackets or a port
+        named = False
+    if not named:
+        raise InvalidInput("a server of a graph engine has an address such as neo4j://host:7687")
+    return f"{parts.scheme}://{parts.netloc}/{database or ''}"
 
 
 class Dialect(NamedTuple):
@@ -129,9 +133,6 @@ class Statements:
     held_entities = "MATCH (n:Entity) WHERE n.graph = $graph RETURN n.id AS id"
     held_episodes = "MATCH (e:Episode) WHERE e.graph = $graph RETURN e.id AS id"
     held_relations = "MATCH (:Entity)-[r:RELATES]->(:Entity) WHERE r.graph = $graph RETURN r.id AS id"
-
-
-Row = dict[str, Any]
 
 
 class Engine(Protocol):

@@ -23,6 +23,20 @@ from tidal_plugins.shown import shown
 R = TypeVar("R")
 
 
+_HELD = {
+    "Entity": "MATCH (n:Entity) WHERE n.group_id = $graph RETURN n.uuid AS uuid",
+    "Episodic": "MATCH (n:Episodic) WHERE n.group_id = $graph RETURN n.uuid AS uuid",
+}
+
+_HELD_EDGES = "MATCH (:Entity)-[n:RELATES_TO]->(:Entity) WHERE n.group_id = $graph RETURN n.uuid AS uuid"
+
+_HELD_EDGES_KUZU = "MATCH (n:RelatesToNode_) WHERE n.group_id = $graph RETURN n.uuid AS uuid"
+
+_DROP = "MATCH (n:{label}) WHERE n.uuid IN $uuids DETACH DELETE n"
+
+_DROP_MENTIONS = "MATCH (n:Episodic)-[m:MENTIONS]->(:Entity) WHERE n.uuid IN $uuids DELETE m"
+
+
 class OwnLoop:
     """Runs coroutines for callers of any thread, also for one that has a running loop itself."""
 
@@ -50,18 +64,6 @@ async def _cancel_the_rest() -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-R = TypeVar("R")
-
-_HELD = {
-    "Entity": "MATCH (n:Entity) WHERE n.group_id = $graph RETURN n.uuid AS uuid",
-    "Episodic": "MATCH (n:Episodic) WHERE n.group_id = $graph RETURN n.uuid AS uuid",
-}
-_HELD_EDGES = "MATCH (:Entity)-[n:RELATES_TO]->(:Entity) WHERE n.group_id = $graph RETURN n.uuid AS uuid"
-_HELD_EDGES_KUZU = "MATCH (n:RelatesToNode_) WHERE n.group_id = $graph RETURN n.uuid AS uuid"
-_DROP = "MATCH (n:{label}) WHERE n.uuid IN $uuids DETACH DELETE n"
-_DROP_MENTIONS = "MATCH (n:Episodic)-[m:MENTIONS]->(:Entity) WHERE n.uuid IN $uuids DELETE m"
 
 
 class GraphitiSink:

@@ -17,12 +17,15 @@ LONG = 100_000
 a turn of several millions would never be recorded within its time, nor would any that follows."""
 
 
-class Unknown(Exception):
-    """A file is in no format that is known, or not in the one that was named."""
-
-
 MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
 """What reading an item raises that only looks like one of its format."""
+
+ROOT = ""
+"""The parent of what stands at the beginning."""
+
+
+class Unknown(Exception):
+    """A file is in no format that is known, or not in the one that was named."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +133,6 @@ def listed(value: Any, name: str) -> list[Any]:
     if value is None or isinstance(value, list):
         return value or []
     raise ValueError(f"{name} is no list")
-
-
-ROOT = ""
-"""The parent of what stands at the beginning."""
 
 
 @dataclass(slots=True)

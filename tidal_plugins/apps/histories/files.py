@@ -21,6 +21,14 @@ CONVERSATIONS = lazy_re(r"conversations(?:-\d+)?\.json")
 """The files with the conversations in the archive of an export. A long one has several."""
 
 
+LOOK = 20
+"""Lines of a transcript by which its format is told: the first ones may be of any kind."""
+
+SQLITE = b"SQLite format 3\0"
+
+SUFFIXES = frozenset([".jsonl", ".json", ".zip", ".db", ".sqlite", ".sqlite3"])
+
+
 def opened(path: Path) -> Iterator[IO[str]]:
     """Yield a file, or those with the conversations in an archive. Raises ``Unknown`` for an archive without any."""
     if path.suffix.lower() != ".zip":
@@ -88,14 +96,6 @@ def _whole(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise Unknown("it is no JSON, or its end is missing") from error
-
-
-LOOK = 20
-"""Lines of a transcript by which its format is told: the first ones may be of any kind."""
-
-SQLITE = b"SQLite format 3\0"
-
-SUFFIXES = frozenset([".jsonl", ".json", ".zip", ".db", ".sqlite", ".sqlite3"])
 
 
 def files_at(path: Path, format: str | None) -> Iterator[Path]:

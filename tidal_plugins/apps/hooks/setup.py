@@ -21,6 +21,23 @@ LIMIT = 10
 """Seconds after which the agent itself ends a hook: far more than a hook takes, which ends itself sooner."""
 
 
+_SAME = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop")
+
+_OURS = lazy_re(r"tidal(?:_plugins)?(?:\.exe)?['\"]? hook\b")
+"""What the command of one of our hooks has in it."""
+
+REFUSED = 1
+"""The exit code when nothing was changed: settings that cannot be read, or a diff that was refused."""
+
+_PASSED = {
+    "db": (Path, "the file of the memory (default: .tidal/tidal.db in the project's root)"),
+    "scope": (str, "whose memories, such as user/42"),
+    "embedder": (str, "minilm, hashing, or the name of a sentence-transformers model"),
+    "timeout": (float, "seconds after which a hook gives up (default: 1)"),
+    "log": (Path, "where to write what went wrong"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """A coding agent. Its settings have an object ``hooks``: for each event a list of groups of commands.
@@ -46,8 +63,6 @@ class Agent:
         own = os.environ.get(self.home) if self.home else None
         return (Path(own) if own else Path.home() / self.folder) / self.file
 
-
-_SAME = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop")
 
 AGENTS: Mapping[str, Agent] = {
     agent.name: agent
@@ -81,10 +96,6 @@ AGENTS: Mapping[str, Agent] = {
     )
 }
 """The agents, by the names that ``tidal hook install`` takes."""
-
-
-_OURS = lazy_re(r"tidal(?:_plugins)?(?:\.exe)?['\"]? hook\b")
-"""What the command of one of our hooks has in it."""
 
 
 class Unreadable(Exception):
@@ -168,10 +179,6 @@ def _is_ours(hook: Any) -> bool:
     return isinstance(hook, dict) and isinstance(hook.get("command"), str) and bool(_OURS.search(hook["command"]))
 
 
-REFUSED = 1
-"""The exit code when nothing was changed: settings that cannot be read, or a diff that was refused."""
-
-
 def main(arguments: Sequence[str]) -> int:
     """Run one of the commands, and return the exit code."""
     given = parser().parse_args(arguments)
@@ -215,15 +222,6 @@ def parser() -> argparse.ArgumentParser:
             for name, (kind, help_) in _PASSED.items():
                 one.add_argument(f"--{name}", type=kind, help=help_)
     return words
-
-
-_PASSED = {
-    "db": (Path, "the file of the memory (default: .tidal/tidal.db in the project's root)"),
-    "scope": (str, "whose memories, such as user/42"),
-    "embedder": (str, "minilm, hashing, or the name of a sentence-transformers model"),
-    "timeout": (float, "seconds after which a hook gives up (default: 1)"),
-    "log": (Path, "where to write what went wrong"),
-}
 
 
 def command_line(given: argparse.Namespace) -> str:

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from tidal_plugins.apps.cli.ingesting import Summary
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    command(app, "ingest")(ingest)
-    command(app, "import")(import_)
-
-
 KINDS = ("kb", "skill", "fact")
 """The kinds that a document may be remembered as."""
 
 LISTED = 20
 """Files that are named in a list; of the rest the number is told."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    command(app, "ingest")(ingest)
+    command(app, "import")(import_)
 
 
 def ingest(

@@ -21,6 +21,24 @@ if TYPE_CHECKING:
     from tidal_plugins import Consolidation, Entry, TidalMemory
 
 
+PACKAGES = ("tidal-plugins", "apsw", "sqlite-vec", "numpy", "onnxruntime", "tokenizers", "pydantic", "typer", "rich")
+"""The packages whose versions the doctor tells."""
+
+PAGE = 256
+"""Entries that are read at once to be counted: a page of long documents takes a few MB."""
+
+TURNS = 1000
+"""The newest turns that the hit rate is of."""
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+WIDTH = 30
+"""Characters of the longest bar."""
+
+LISTED = 20
+"""Memories that are shown before they go; of the rest the number is told."""
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the commands to an application."""
     command(app, "init")(init)
@@ -32,10 +50,6 @@ def add_to(app: typer.Typer) -> None:
     command(app, "forget")(forget)
     command(app, "export")(export)
     command(app, "load")(load)
-
-
-PACKAGES = ("tidal-plugins", "apsw", "sqlite-vec", "numpy", "onnxruntime", "tokenizers", "pydantic", "typer", "rich")
-"""The packages whose versions the doctor tells."""
 
 
 def init(run: Run) -> None:
@@ -168,17 +182,6 @@ def _consolidated(done: Consolidation) -> list[str]:
     return [f"{local(done.at)}: {run}", *(f"{n:>6,} {what}" for what, n in counts.items()), *kept, *seeds, *errors]
 
 
-PAGE = 256
-"""Entries that are read at once to be counted: a page of long documents takes a few MB."""
-
-TURNS = 1000
-"""The newest turns that the hit rate is of."""
-
-BLOCKS = " ▁▂▃▄▅▆▇█"
-WIDTH = 30
-"""Characters of the longest bar."""
-
-
 def stats(
     run: Run,
     days: Annotated[int, typer.Option(min=1, max=120, help="Days of growth to plot.")] = 30,
@@ -234,10 +237,6 @@ def _bars(title: str, counts: Mapping[str, int]) -> Iterator[str]:
     for place, (name, count) in enumerate(sorted(counts.items(), key=lambda item: -item[1])):
         bar = "█" * max(1, count * WIDTH // most)
         yield f"{title if not place else '':<7} {name:<13} {count:>8,}  {bar}"
-
-
-LISTED = 20
-"""Memories that are shown before they go; of the rest the number is told."""
 
 
 def forget(

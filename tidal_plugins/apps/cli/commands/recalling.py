@@ -16,6 +16,29 @@ if TYPE_CHECKING:
     from tidal_plugins.model.graph import Entity
 
 
+Query = Annotated[str, typer.Argument(help="What to look for, in any words.")]
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits to return.")]
+
+KINDS = ("conversation", "skill", "kb", "fact", "dossier", "episode")
+
+Threads = Annotated[list[str] | None, typer.Option("--thread", help="Only this conversation.")]
+
+Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source, such as a file.")]
+
+Since = Annotated[datetime | None, typer.Option(help="Not before this local time.")]
+
+Until = Annotated[datetime | None, typer.Option(help="Before this local time.")]
+
+Archived = Annotated[bool, typer.Option("--archived", help="Search what has faded, too.")]
+
+SIMILAR = 5
+"""Names that are offered for one that is not known."""
+
+MENTIONS = 5
+"""Quotations that ``entity`` shows."""
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the commands to an application."""
     command(app, "recall")(recall)
@@ -30,11 +53,6 @@ def add_to(app: typer.Typer) -> None:
     command(app, "audit")(audit)
 
 
-Query = Annotated[str, typer.Argument(help="What to look for, in any words.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits to return.")]
-KINDS = ("conversation", "skill", "kb", "fact", "dossier", "episode")
-
-
 def _kinds(given: list[str] | None) -> list[str] | None:
     """Return kinds as they are, or raise a usage error for one that there is not."""
     if wrong := [kind for kind in given or () if kind not in KINDS]:
@@ -45,11 +63,6 @@ def _kinds(given: list[str] | None) -> list[str] | None:
 Kinds = Annotated[
     list[str] | None, typer.Option("--kind", callback=_kinds, help=f"Only {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
 ]
-Threads = Annotated[list[str] | None, typer.Option("--thread", help="Only this conversation.")]
-Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source, such as a file.")]
-Since = Annotated[datetime | None, typer.Option(help="Not before this local time.")]
-Until = Annotated[datetime | None, typer.Option(help="Before this local time.")]
-Archived = Annotated[bool, typer.Option("--archived", help="Search what has faded, too.")]
 
 
 def recall(
@@ -155,13 +168,6 @@ def _lines(hit: Hit, full: bool) -> str:
     before = [f"  ↑ {said.role or ''}: {said.text}" for said in hit.window.before]
     after = [f"  ↓ {said.role or ''}: {said.text}" for said in hit.window.after]
     return "\n".join([head, *before, *body, *after])
-
-
-SIMILAR = 5
-"""Names that are offered for one that is not known."""
-
-MENTIONS = 5
-"""Quotations that ``entity`` shows."""
 
 
 def history(

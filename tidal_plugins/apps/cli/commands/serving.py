@@ -9,6 +9,8 @@ import typer
 from tidal_plugins.apps.cli.command import Run, command
 from tidal_plugins.apps.cli.errors import Failed
 
+PASSED = {"allow_extra_args": True, "ignore_unknown_options": True}
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to an application."""
@@ -81,9 +83,6 @@ def inspect(
             )
         except ImportError as error:
             raise Failed(str(error)) from error
-
-
-PASSED = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def hook(context: typer.Context) -> None:

@@ -16,6 +16,12 @@ longer one leaves the other parts as they are. The library cuts parts into passa
 _HEADING = lazy_re(r"#{1,6} |={3,}\s*$|-{3,}\s*$")
 
 
+LOOK = 1 << 16
+"""Bytes of a file's beginning by which its encoding is told."""
+
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
 class Unreadable(Exception):
     """A file cannot be read, and why."""
 
@@ -61,12 +67,6 @@ def _short(line: str, most: int) -> Iterator[str]:
     """Yield a line in pieces that fit into a part with others."""
     step = max(1, most // 2)
     yield from (line[start : start + step] for start in range(0, len(line), step))
-
-
-LOOK = 1 << 16
-"""Bytes of a file's beginning by which its encoding is told."""
-
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 def read(path: Path) -> Iterator[Part]:

@@ -9,6 +9,11 @@ from tidal_plugins import NotFound, TidalMemory
 from tidal_plugins.apps.inspect.page import Page
 from tidal_plugins.model.session import Action
 
+AGENT = "inspect"
+"""The agent that the sessions of the inspector name."""
+
+MAX_SUBJECT = 200
+
 
 def texts_of(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts of entries by id; nothing of one that is gone."""
@@ -19,12 +24,6 @@ def texts_of(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
         except NotFound:
             continue
     return found
-
-
-AGENT = "inspect"
-"""The agent that the sessions of the inspector name."""
-
-MAX_SUBJECT = 200
 
 
 def audited(page: Page, action: Action, subject: str) -> None:

@@ -24,6 +24,9 @@ PRESENCE = "tidal_presence"
 """The ``lc_source`` of what the memory said first. Under the same name stands what it rests on."""
 
 
+MAX_AGE = timedelta(hours=4)
+
+
 def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     """Split a history into turns: each begins with a human message that follows something else, or with what the
     memory said first.
@@ -199,9 +202,6 @@ def _part(part: str | dict[str, Any]) -> str:
     if kind == "text":
         return str(part.get("text", ""))
     return "" if kind in ("reasoning", "thinking", "tool_use", "tool_call") else f"[{kind}]"
-
-
-MAX_AGE = timedelta(hours=4)
 
 
 def with_capsule(messages: Sequence[BaseMessage], capsule: BaseMessage | None) -> list[BaseMessage]:

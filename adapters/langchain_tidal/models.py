@@ -28,6 +28,13 @@ QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACT
 T = TypeVar("T", bound=BaseModel)
 
 
+BATCH = 256
+"""Texts that one call embeds. Integrations split what their provider takes less of."""
+
+NAMES = ("model", "model_name", "model_id")
+"""Attributes under which integrations keep the name of their model."""
+
+
 class ChatModelSummariser:
     """Summarises with a chat model, by structured output if the model has it, else by plain text.
 
@@ -130,13 +137,6 @@ def knows_no_tools(error: Exception) -> bool:
     """Return whether a server refused because this model cannot call tools; its class may not know (Ollama, vLLM)."""
     said = str(error).lower()
     return "tool" in said and ("does not support" in said or "not supported" in said or "requires --enable" in said)
-
-
-BATCH = 256
-"""Texts that one call embeds. Integrations split what their provider takes less of."""
-
-NAMES = ("model", "model_name", "model_id")
-"""Attributes under which integrations keep the name of their model."""
 
 
 class LangChainEmbedder(WrappedEmbedder):

@@ -33,6 +33,10 @@ MAX_WHISPERS = 64
 """Turns whose whisper is kept for their next steps."""
 
 
+TOOL_NODE = re.compile(r"(^|[^a-z])tools?([^a-z]|$)", re.I)
+"""The name of a node that runs tools. LangChain, LangGraph and deepagents call it ``tools``."""
+
+
 class Recalled(TypedDict):
     """The ids that surfaced in a turn: plain, so that any checkpointer keeps it. ``turn`` is the human message's id."""
 
@@ -182,10 +186,6 @@ def _user(context: Any) -> Any:
 def _surfaced(recalled: Recalled | None, turn: Sequence[BaseMessage]) -> Sequence[str]:
     """Return the ids that recall showed, if this was the turn that it ran for last."""
     return recalled.get("ids", ()) if recalled and recalled.get("turn") == turn[0].id else ()
-
-
-TOOL_NODE = re.compile(r"(^|[^a-z])tools?([^a-z]|$)", re.I)
-"""The name of a node that runs tools. LangChain, LangGraph and deepagents call it ``tools``."""
 
 
 def in_tool(config: RunnableConfig) -> bool:

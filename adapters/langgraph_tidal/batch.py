@@ -39,6 +39,28 @@ ROOT = "\x1fstore"
 Namespace = tuple[str, ...]
 
 
+Scalar = str | int | float | bool | None
+
+logger = logging.getLogger(__name__)
+
+SWEEP_MINUTES = 5
+"""Minutes between sweeps if nobody says how many: as in LangGraph's own stores."""
+
+UNFADING = 1e9
+"""Half-life in hours: until its time is over an item counts in full."""
+
+ITEM_KIND = "item"
+"""No kind that a memory recalls: what is embedded of an item is its value alone, without its key."""
+
+MAX_FILTER_BYTES = 64 * 1024
+
+Scored = tuple[Entry, float | None]
+"""An item, and how near it is; ``None`` if no search reads it."""
+
+SWEEP_PAGE = 64
+"""Items that a sweep reads at once, with their values."""
+
+
 def to_scope(root: Scope, namespace: Namespace) -> Scope:
     """Return the scope of a namespace below ``root``: one segment for each label, escaped if a scope requires it."""
     below = tuple(map(_segment, namespace))
@@ -69,9 +91,6 @@ def to_label(text: str) -> str:
 def _segment(label: str) -> str:
     plain = (char if char.isprintable() and char != "%" else quote(char, errors="surrogatepass") for char in label)
     return "".join(plain)
-
-
-Scalar = str | int | float | bool | None
 
 
 def equalities(wanted: Mapping[str, Any]) -> dict[str, Scalar]:
@@ -141,15 +160,6 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lt": _ordered(operator.lt),
     "$lte": _ordered(operator.le),
 }
-
-
-logger = logging.getLogger(__name__)
-
-SWEEP_MINUTES = 5
-"""Minutes between sweeps if nobody says how many: as in LangGraph's own stores."""
-
-UNFADING = 1e9
-"""Half-life in hours: until its time is over an item counts in full."""
 
 
 def lasting(minutes: float | None, now: datetime) -> Tier | None:
@@ -229,17 +239,6 @@ class Sweeper:
         for future in futures:
             if future.set_running_or_notify_cancel():
                 future.set_result(None)
-
-
-ITEM_KIND = "item"
-"""No kind that a memory recalls: what is embedded of an item is its value alone, without its key."""
-MAX_FILTER_BYTES = 64 * 1024
-
-Scored = tuple[Entry, float | None]
-"""An item, and how near it is; ``None`` if no search reads it."""
-
-SWEEP_PAGE = 64
-"""Items that a sweep reads at once, with their values."""
 
 
 def services_of(memory: TidalMemory) -> Services:

@@ -51,6 +51,13 @@ from tidal_plugins.validation import MAX_LABEL, MAX_LABEL_BYTES, MAX_TAGS, check
 S = TypeVar("S")
 
 
+MAX_ITEMS = 2**31 - 1
+"""Items that one search may return or pass over: all that there can be."""
+
+WHOLE = "$"
+"""The path of a whole value."""
+
+
 @dataclass(slots=True)
 class OpenedStore(Generic[S]):
     """Opens a memory, makes a store over it, and closes both at the end. It may be entered once.
@@ -79,12 +86,6 @@ class OpenedStore(Generic[S]):
 
     async def __aexit__(self, *error: Any) -> None:
         await asyncio.to_thread(self.__exit__, *error)
-
-
-MAX_ITEMS = 2**31 - 1
-"""Items that one search may return or pass over: all that there can be."""
-WHOLE = "$"
-"""The path of a whole value."""
 
 
 class TidalStore(BaseStore):

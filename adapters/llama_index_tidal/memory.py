@@ -70,6 +70,10 @@ _STATES: Mapping[bool, State] = {True: "stored", False: "given"}
 """The state of a turn that is over, by whether the store has it."""
 
 
+MAX_THREADS = 1024
+"""Threads whose last whisper is kept, for the steps of a tool loop."""
+
+
 class TidalChatMemory(BaseMemory):
     """The memory of one chat, for chat engines and agents.
 
@@ -362,10 +366,6 @@ class TidalChatMemory(BaseMemory):
         if self._memory is None:
             self._memory = reopened(self.path)
         return self._memory.scoped(*self.scope)
-
-
-MAX_THREADS = 1024
-"""Threads whose last whisper is kept, for the steps of a tool loop."""
 
 
 class TidalMemoryBlock(BaseMemoryBlock[str]):

@@ -32,6 +32,20 @@ _REASONED = re.compile(r"\AThought:.*^Answer:\s*(?=\S)", re.S | re.M)
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 
 
+Tokenizer = Callable[[str], Sequence[Any]]
+
+CARRIED = {"image": ("image", 128), "audio": ("audio", 512), "video": ("video", 512), "document": ("data", 32)}
+"""The field of a block's content, and the bytes of base64 that make a token: only providers see pixels and pages."""
+
+IMAGE_TOKENS = 1_600
+"""Larger images are scaled down before they are looked at."""
+
+BASE64 = 4 / 3
+
+BLOCK_BYTES = 64
+"""Bytes of JSON around the content of a block."""
+
+
 class WrittenMessage(ChatMessage):
     """A message that a compaction put in the place of others. It is no part of the history, and never recorded.
 
@@ -178,19 +192,6 @@ def _older_call(call: Any) -> ToolCall:
     called = fields.get("function", fields)
     called = called if isinstance(called, Mapping) else vars(called)
     return _call(called.get("name"), called.get("arguments", called.get("input")), fields.get("id"))
-
-
-Tokenizer = Callable[[str], Sequence[Any]]
-
-CARRIED = {"image": ("image", 128), "audio": ("audio", 512), "video": ("video", 512), "document": ("data", 32)}
-"""The field of a block's content, and the bytes of base64 that make a token: only providers see pixels and pages."""
-
-IMAGE_TOKENS = 1_600
-"""Larger images are scaled down before they are looked at."""
-
-BASE64 = 4 / 3
-BLOCK_BYTES = 64
-"""Bytes of JSON around the content of a block."""
 
 
 @dataclass(frozen=True, slots=True)

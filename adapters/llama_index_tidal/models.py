@@ -34,6 +34,10 @@ READ = 4_000
 T = TypeVar("T", bound=BaseModel)
 
 
+UNNAMED = "unknown"
+"""LlamaIndex's name for a model that was given none."""
+
+
 class LLMSummariser:
     """Any LlamaIndex ``LLM`` as a summariser: ``TidalChatMemory(memory, token_limit=8_000, summariser=llm)``.
 
@@ -153,10 +157,6 @@ def _merged(answers: Sequence[Found]) -> Found:
 def _whole(raw: Any, refusal: type[TidalError]) -> None:
     if cut_off(raw):
         raise refusal("the model's answer was cut off; let it write more tokens, or lower the token limit")
-
-
-UNNAMED = "unknown"
-"""LlamaIndex's name for a model that was given none."""
 
 
 class LlamaIndexEmbedder(WrappedEmbedder):

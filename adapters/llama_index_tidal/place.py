@@ -23,6 +23,9 @@ _open: weakref.WeakValueDictionary[str, TidalMemory] = weakref.WeakValueDictiona
 _lock = threading.Lock()
 
 
+_inside: ContextVar[bool] = ContextVar("tidal_inside_tool", default=False)
+
+
 def restore_with(memory: TidalMemory) -> None:
     """Let objects that are restored from a serialised context use ``memory``, if they were written with the same file.
 
@@ -66,9 +69,6 @@ def _closed(memory: TidalMemory) -> bool:
         return memory.affect.state() is None
     except Closed:
         return True
-
-
-_inside: ContextVar[bool] = ContextVar("tidal_inside_tool", default=False)
 
 
 def in_tool() -> bool:

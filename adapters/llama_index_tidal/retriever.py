@@ -30,6 +30,26 @@ TOLD = ("kind", "source", "speaker", "role", "occurred_at")
 """Metadata that a language model is shown with a node; the rest is for the program."""
 
 
+NAMED = {
+    "kind": "kinds",
+    "thread": "threads",
+    "speaker": "speakers",
+    "source": "sources",
+    "tag": "tags",
+    "tags": "tags",
+}
+"""The filters of recall by their keys in a node's metadata. Any other key is one of the entry's own metadata."""
+
+OCCURRED = "occurred_at"
+
+SHOWN_ONLY = ("citation", "role")
+"""The keys of a node's metadata that recall has no filter for."""
+
+_ONE_OF = (FilterOperator.EQ, FilterOperator.IN)
+
+_TAG_OF = (*_ONE_OF, FilterOperator.ANY, FilterOperator.CONTAINS)
+
+
 class TidalRetriever(BaseRetriever):
     """Recalls up to ``limit`` memories for a query (or ``k``, which is the same; default: 5), best first.
 
@@ -123,24 +143,6 @@ def _metadata(entry: Entry) -> dict[str, Any]:
         "tags": list(entry.tags),
     }
     return {**entry.metadata, **{key: value for key, value in known.items() if value not in (None, [])}}
-
-
-NAMED = {
-    "kind": "kinds",
-    "thread": "threads",
-    "speaker": "speakers",
-    "source": "sources",
-    "tag": "tags",
-    "tags": "tags",
-}
-"""The filters of recall by their keys in a node's metadata. Any other key is one of the entry's own metadata."""
-
-OCCURRED = "occurred_at"
-SHOWN_ONLY = ("citation", "role")
-"""The keys of a node's metadata that recall has no filter for."""
-
-_ONE_OF = (FilterOperator.EQ, FilterOperator.IN)
-_TAG_OF = (*_ONE_OF, FilterOperator.ANY, FilterOperator.CONTAINS)
 
 
 def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:

@@ -35,6 +35,13 @@ from tidal_plugins.validation import check_int
 State = Literal["new", "stored", "given"]
 
 
+TOKEN_BYTES = 4
+"""Bytes of a token of a text of which an engine tells only the tokens."""
+
+SCRATCHPAD = "scratchpad"
+"""The key under which an agent keeps the messages of an open turn (``FunctionAgent.scratchpad_key``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The messages from one by the user to the next, under the key that they are recorded with.
@@ -198,13 +205,6 @@ def _survives(message: ChatMessage) -> bool:
     """Return whether the store returns a message unchanged."""
     recorded = to_message(message)
     return recorded is not None and to_chat_message(recorded) == message
-
-
-TOKEN_BYTES = 4
-"""Bytes of a token of a text of which an engine tells only the tokens."""
-
-SCRATCHPAD = "scratchpad"
-"""The key under which an agent keeps the messages of an open turn (``FunctionAgent.scratchpad_key``)."""
 
 
 @dataclass(frozen=True, slots=True)

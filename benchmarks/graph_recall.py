@@ -27,7 +27,7 @@ from benchmarks.locomo import ADVERSARIAL, Data, load
 from benchmarks.metrics import DEPTH, difference, ranks_of, scores, shown, summary
 from tidal_plugins import Affect, Hit, TidalMemory
 from tidal_plugins.model.entry import FACT, KINDS
-from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.testing import FrozenClock
 
 Arm = Callable[[str], list[str]]

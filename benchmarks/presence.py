@@ -33,7 +33,7 @@ from benchmarks.story import load
 from tidal_plugins import Affect
 from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.ticks import mood, tick
-from tidal_plugins.scoring.presence import gate
+from tidal_plugins.scoring.salience import gate
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
 

@@ -11,7 +11,7 @@ from benchmarks.synthetic import InstantEmbedder, Words
 from benchmarks.timing import timed
 from tidal_plugins import Affect, Settings, TidalMemory
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
-from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Where
 

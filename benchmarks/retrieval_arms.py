@@ -17,7 +17,7 @@ from tidal_plugins import (
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
 from tidal_plugins.retrieval import understand
 from tidal_plugins.retrieval.understand import to_query
-from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning

@@ -34,7 +34,7 @@ from benchmarks.timing import bare_commit, timed
 from tidal_plugins import TidalError
 from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.scoring.hebbian import transmission
+from tidal_plugins.scoring.decay import transmission
 from tidal_plugins.storage.base import Record
 from tidal_plugins.storage.sqlite import SQLiteStorage
 

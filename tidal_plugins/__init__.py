@@ -132,8 +132,8 @@ if typing.TYPE_CHECKING:
         TokenCounter,
         TurnReader,
     )
-    from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
+    from tidal_plugins.retrieval.rerank import CrossEncoderReranker
     from tidal_plugins.secrets.finding import Secret
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import FileTool, RetentionRule, Settings
@@ -327,7 +327,7 @@ _LOADED_WHEN_USED = {
     "Counts": "model.session",
     "Coverage": "model.recall",
     "CoverageAssessor": "protocols",
-    "CrossEncoderReranker": "retrieval.cross_encoder",
+    "CrossEncoderReranker": "retrieval.rerank",
     "CurrentFiles": "protocols",
     "Decision": "model.presence",
     "DefaultRedactor": "ingestion.redaction",

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder
 from tidal_plugins import Settings
-from tidal_plugins.retrieval.head import (
+from tidal_plugins.retrieval.calibration import (
     DIGITS,
     HIT_FEATURES,
     LINE_FEATURES,

@@ -13,7 +13,7 @@ import pytest
 
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.associations.store import ASSOCIATION, Activation, AssociationStore, Context
-from tidal_plugins.scoring import hebbian
+from tidal_plugins.scoring import decay
 from tidal_plugins.storage.base import ALL_LINKS, Record, Storage, WhereLinks
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, NOON, FrozenClock, entry, link
@@ -104,7 +104,7 @@ def weights(web: AssociationStore, now: datetime = NOON) -> dict[str, float]:
 def put_edges(store: Storage, edges: dict[str, float], now: datetime = NOON) -> None:
     """Edges such as ``{"ab": 2.0}``, as the web would have left them."""
     for (a, b), weight in edges.items():
-        expires_at = now + timedelta(days=hebbian.days_until(weight, 0.01, 0.95))
+        expires_at = now + timedelta(days=decay.days_until(weight, 0.01, 0.95))
         fields = {"kind": ASSOCIATION, "weight": weight, "anchored_at": now, "expires_at": expires_at}
         store.put_links(HERE, [link(a + b, a, b, **fields)])
 
@@ -306,7 +306,7 @@ def test_leaving_weak_edges_unread_changes_no_result(web: AssociationStore, stor
         hub = random.choice(ids[:3])
         commit(web, *random.sample(ids, random.randint(2, 6)), hub, now=NOON + step * DAY / 4)
     now = NOON + 20 * DAY
-    edges = {(a, b): hebbian.transmission(weight) for a, b, weight in web.strongest(HERE, now, 10_000)}
+    edges = {(a, b): decay.transmission(weight) for a, b, weight in web.strongest(HERE, now, 10_000)}
     both = edges | {(b, a): share for (a, b), share in edges.items()}
     for origins in (ids[:1], ids[30:31], random.sample(ids, 5)):
         for depth, limit in ((1, 3), (2, 5), (2, 20), (3, 8), (5, 40)):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tidal_plugins import Affect, Attention, PresenceState
 from tidal_plugins.presence.gate import score
 from tidal_plugins.presence.ticks import due, mood, tick
-from tidal_plugins.scoring.presence import gate, spread, urgency
+from tidal_plugins.scoring.salience import gate, spread, urgency
 from tidal_plugins.tuning import PresenceTuning
 
 TUNING = PresenceTuning()

@@ -30,7 +30,7 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.retrieval.merging import Answer, Merger
+from tidal_plugins.retrieval.federation import Merger, PeerAnswer
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -145,18 +145,18 @@ def answered(*hits: Hit, **fields: Any) -> Recall:
     return Recall("piano", ("piano",), hits, profile="tidal", **fields)
 
 
-def merged(own: Recall, *answers: Answer, limit: int = 5) -> Recall:
+def merged(own: Recall, *answers: PeerAnswer, limit: int = 5) -> Recall:
     return Merger(Tuning(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
 
 
 def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
-    answers = [Answer(name, 1.0, answered(*said(name))) for name in "ba"]
+    answers = [PeerAnswer(name, 1.0, answered(*said(name))) for name in "ba"]
     found = merged(answered(*said("mine")), *answers)
     assert [hit.origin for hit in found] == ["own", "b", "a"]
 
 
 def test_less_trust_is_less_score_below_zero_too() -> None:
-    [hit] = merged(answered(), Answer("b", 0.5, answered(*said("b", score=-0.4))))
+    [hit] = merged(answered(), PeerAnswer("b", 0.5, answered(*said("b", score=-0.4))))
     assert hit.score == pytest.approx(-0.6)
 
 
@@ -164,23 +164,23 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
 def test_without_a_threshold_no_peer_needs_to_be_sure(threshold: float | None, shown: tuple[str, ...]) -> None:
     merger = Merger(Tuning(), 5, ("default",), lambda scope, texts: set(), threshold)
     unsure = answered(*said("b"), confidence=0.1)
-    assert merger.merged(answered(confidence=0.1), [Answer("b", 1.0, unsure)]).ids == shown
+    assert merger.merged(answered(confidence=0.1), [PeerAnswer("b", 1.0, unsure)]).ids == shown
 
 
 def test_associations_stay_beyond_the_limit() -> None:
     own = answered(*said("mine", "other"), *said("linked", path=("mine", "linked")))
-    assert [hit.id for hit in merged(own, Answer("b", 1.0, answered()), limit=1)] == ["mine", "linked"]
+    assert [hit.id for hit in merged(own, PeerAnswer("b", 1.0, answered()), limit=1)] == ["mine", "linked"]
 
 
 def test_what_fell_out_here_a_peer_does_not_bring_back() -> None:
     own = answered(dropped=(Dropped("b", "threshold", "no news"),))
-    found = merged(own, Answer("peer", 1.0, answered(*said("b", "c"))))
+    found = merged(own, PeerAnswer("peer", 1.0, answered(*said("b", "c"))))
     assert found.ids == ("c",)
     assert "fell out there at the stage threshold" in {item.origin: item.reason for item in found.dropped}["peer"]
 
 
 def test_what_a_peer_had_to_do_without_is_reported() -> None:
-    found = merged(answered(), Answer("b", 1.0, answered(*said("b"), degraded=("keywords",))))
+    found = merged(answered(), PeerAnswer("b", 1.0, answered(*said("b"), degraded=("keywords",))))
     assert found.degraded == ("peer b",)
     assert str(found.peers[0]) == "peer b: 1 hit, without keywords"
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tidal_plugins import Coverage, CoverageAssessor, InvalidInput, Note, Settings, TidalMemory
-from tidal_plugins.retrieval.coverage import HeuristicAssessor
+from tidal_plugins.retrieval.hops import HeuristicAssessor
 from tidal_plugins.tuning import Tuning
 
 QUESTION = "What does the employer of Ada's sister produce?"

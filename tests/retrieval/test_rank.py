@@ -16,7 +16,7 @@ import pytest
 from tests.retrieval.directions import QUESTION, Directions, holding, noted, say
 from tests.waiting import PATIENCE
 from tidal_plugins import Affect, InvalidInput, Recall, Settings
-from tidal_plugins.retrieval.head import (
+from tidal_plugins.retrieval.calibration import (
     HIT_FEATURES,
     LINE_FEATURES,
     RECALL_FEATURES,
@@ -26,7 +26,7 @@ from tidal_plugins.retrieval.head import (
     load,
     save,
 )
-from tidal_plugins.retrieval.traits import Traits
+from tidal_plugins.retrieval.rank import Traits
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -363,7 +363,7 @@ def without(**changed: Any) -> Any:
 
 
 def test_a_file_with_every_weight_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "head.json"
+    file = tmp_path / "calibration.json"
     file.write_text(json.dumps(without()), "utf-8")
     assert load(file)["tidal"].of_hit.weights["ahead"] == 4.0
 
@@ -384,7 +384,7 @@ def test_a_file_with_every_weight_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path, value: Any) -> None:
-    file = tmp_path / "head.json"
+    file = tmp_path / "calibration.json"
     file.write_text(json.dumps(value), "utf-8")
     with pytest.raises(InvalidInput, match="make fit-confidence"):
         load(file)

@@ -319,7 +319,7 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
         answer.wait(PATIENCE)
         return folder
 
-    monkeypatch.setattr("tidal_plugins.retrieval.cross_encoder.hub_folder", hub)
+    monkeypatch.setattr("tidal_plugins.retrieval.rerank.hub_folder", hub)
     reranker = CrossEncoderReranker("somebody/a-model")
     thread = threading.Thread(target=reranker.load)
     thread.start()

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from tests.tables import tables, wrong
 from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
-from tidal_plugins.scoring.time import closeness
+from tidal_plugins.scoring.ranking import closeness
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 

@@ -11,11 +11,10 @@ from tests.tables import tables
 from tidal_plugins import Affect
 from tidal_plugins.english.moods import ends_asking
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.scoring import affect, confidence, context, decay, dossier, fusion, hebbian, priority, salience
-from tidal_plugins.scoring.recurrence import recurrence
-from tidal_plugins.scoring.signals import added, hinted, saturated
-from tidal_plugins.scoring.text import stems, terms
-from tidal_plugins.scoring.usage import cites, echoes
+from tidal_plugins.scoring import affect, decay, priority, ranking, salience
+from tidal_plugins.scoring.decay import added, recurrence
+from tidal_plugins.scoring.ranking import hinted, saturated
+from tidal_plugins.scoring.text import cites, echoes, stems, terms
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import UseTuning
 
@@ -37,35 +36,35 @@ FORMULAS: dict[str, Any] = {
     "affect.exchange": lambda user, agent: place(affect.exchange(Affect(-0.4, 0.8), Affect(0.2, 0.2), user, agent)),
     "affect.gain": lambda chars: affect.gain(chars, rate=0.5, full_chars=400, least=0.1),
     "affect.update": lambda gain: place(affect.update(Affect(0.2, 0.1), Affect(-0.8, 0.9), gain)),
-    "affect.alpha": lambda intensity: affect.alpha(intensity, calm=0.7, stirred=0.3, threshold=0.5),
-    "affect.blend": affect.blend,
-    "affect.emotion_similarity": affect.emotion_similarity,
-    "affect.poles": lambda one, other: affect.emotion_similarity(one, other, poles=affect.POLES),
-    "confidence.combined": confidence.combined,
-    "confidence.faded": lambda sure, days: confidence.faded(sure, days, half_life=180, floor=0.3),
-    "context.brief": lambda words: context.brief(words, 20.0),
-    "context.leaning": lambda own, other: context.leaning(own, other, 20.0),
-    "context.raised": lambda own, best: context.raised(own, best, 0.25),
-    "context.lent": lambda near, places, answer: context.lent(near, 0.1, places, share=0.15, answer=answer),
-    "context.dated": context.dated,
+    "affect.alpha": lambda intensity: ranking.alpha(intensity, calm=0.7, stirred=0.3, threshold=0.5),
+    "affect.blend": ranking.blend,
+    "affect.emotion_similarity": ranking.emotion_similarity,
+    "affect.poles": lambda one, other: ranking.emotion_similarity(one, other, poles=ranking.POLES),
+    "confidence.combined": decay.combined,
+    "confidence.faded": lambda sure, days: decay.faded(sure, days, half_life=180, floor=0.3),
+    "context.brief": lambda words: ranking.brief(words, 20.0),
+    "context.leaning": lambda own, other: ranking.leaning(own, other, 20.0),
+    "context.raised": lambda own, best: ranking.raised(own, best, 0.25),
+    "context.lent": lambda near, places, answer: ranking.lent(near, 0.1, places, share=0.15, answer=answer),
+    "context.dated": ranking.dated,
     "questions.ends_asking": ends_asking,
     "decay.weight": decay.weight,
     "decay.half_life": lambda used, intensity: decay.half_life(
         used=used, intensity=intensity, warm=72, accessed=168, emotional=240, threshold=0.5
     ),
     "decay.hours_until": decay.hours_until,
-    "decay.strength": decay.strength,
+    "decay.strength": ranking.strength,
     "decay.reinforce": lambda weight, amount: decay.reinforce(weight, amount, 10),
-    "dossier.salience": lambda *parts: dossier.salience(*parts, half_life=30.0, floor=0.2, base=0.3),
-    "dossier.is_due": dossier.is_due,
-    "fusion.reciprocal_rank": lambda ranks: fusion.reciprocal_rank(ranks, k=60),
-    "fusion.relevance": fusion.relevance,
-    "fusion.sharp_relevance": lambda fused, best: fusion.sharp_relevance(fused, best, sharpness=5),
-    "fusion.stretched": fusion.stretched,
-    "hebbian.weight": lambda weight, days: hebbian.weight(weight, days, 0.95),
-    "hebbian.coactivate": lambda weight: hebbian.coactivate(weight, 1, 10),
-    "hebbian.transmission": hebbian.transmission,
-    "hebbian.days_until": hebbian.days_until,
+    "dossier.salience": lambda *parts: salience.source_salience(*parts, half_life=30.0, floor=0.2, base=0.3),
+    "dossier.is_due": salience.is_due,
+    "fusion.reciprocal_rank": lambda ranks: ranking.reciprocal_rank(ranks, k=60),
+    "fusion.relevance": ranking.relevance,
+    "fusion.sharp_relevance": lambda fused, best: ranking.sharp_relevance(fused, best, sharpness=5),
+    "fusion.stretched": ranking.stretched,
+    "hebbian.weight": lambda weight, days: decay.edge_weight(weight, days, 0.95),
+    "hebbian.coactivate": lambda weight: decay.coactivate(weight, 1, 10),
+    "hebbian.transmission": decay.transmission,
+    "hebbian.days_until": decay.days_until,
     "priority.sentence_priority": lambda worth: priority.sentence_priority(worth, least=0.15),
     "priority.specificity": priority.specificity,
     "recurrence": recurring,

@@ -16,13 +16,10 @@ from hypothesis import strategies as st
 from tests.effort import grows_linearly
 from tidal_plugins import Affect
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.scoring import affect, confidence, context, decay, dossier, hebbian, priority, salience
-from tidal_plugins.scoring.fusion import keyword_strength
-from tidal_plugins.scoring.recurrence import recurrence
-from tidal_plugins.scoring.signals import added
-from tidal_plugins.scoring.text import terms
-from tidal_plugins.scoring.time import recency
-from tidal_plugins.scoring.usage import echoes
+from tidal_plugins.scoring import affect, decay, priority, ranking, salience
+from tidal_plugins.scoring.decay import added, recurrence
+from tidal_plugins.scoring.ranking import keyword_strength, recency
+from tidal_plugins.scoring.text import echoes, terms
 from tidal_plugins.scoring.windows import SECOND, WINDOWS, Buckets, counted, totals
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import GateTuning
@@ -106,25 +103,25 @@ def test_blend_prefers_the_memory_that_feels_nearer(
     similarity: float, current: float, one: float, other: float, alpha: float
 ) -> None:
     near, far = sorted((one, other), key=lambda valence: abs(valence - current))
-    nearer, farther = (affect.blend(similarity, current, memory, alpha) for memory in (near, far))
+    nearer, farther = (ranking.blend(similarity, current, memory, alpha) for memory in (near, far))
     assert alpha - 1 - 1e-12 <= farther <= nearer <= 1 + 1e-12
 
 
 def test_a_trace_of_a_feeling_counts_in_proportion() -> None:
-    assert affect.emotion_similarity({"joy": 0.01}, {"joy": 0.5}, faint=0.05) == pytest.approx(0.2)
-    assert affect.emotion_similarity({"joy": 0.05}, {"joy": 0.5}, faint=0.05) == pytest.approx(1.0)
+    assert ranking.emotion_similarity({"joy": 0.01}, {"joy": 0.5}, faint=0.05) == pytest.approx(0.2)
+    assert ranking.emotion_similarity({"joy": 0.05}, {"joy": 0.5}, faint=0.05) == pytest.approx(1.0)
 
 
 @given(emotions, emotions)
 def test_emotion_similarity_is_symmetric_and_bounded(
     one: dict[str, float] | None, other: dict[str, float] | None
 ) -> None:
-    similarity = affect.emotion_similarity(one, other)
+    similarity = ranking.emotion_similarity(one, other)
     assert 0 <= similarity <= 1
-    assert affect.emotion_similarity(other, one) == pytest.approx(similarity)
-    poles = affect.emotion_similarity(one, other, poles=affect.POLES)
+    assert ranking.emotion_similarity(other, one) == pytest.approx(similarity)
+    poles = ranking.emotion_similarity(one, other, poles=ranking.POLES)
     assert -1 <= poles <= 1
-    assert affect.emotion_similarity(other, one, poles=affect.POLES) == pytest.approx(poles)
+    assert ranking.emotion_similarity(other, one, poles=ranking.POLES) == pytest.approx(poles)
 
 
 # confidence and context
@@ -134,19 +131,19 @@ def test_emotion_similarity_is_symmetric_and_bounded(
 def test_more_evidence_never_makes_less_sure_in_whatever_order(
     evidence: list[tuple[int, float]], more: tuple[int, float]
 ) -> None:
-    sure = confidence.combined(evidence)
-    assert 0 <= sure <= confidence.combined([*evidence, more]) + 1e-12 <= 1 + 1e-12
-    assert confidence.combined(reversed(evidence)) == sure
+    sure = decay.combined(evidence)
+    assert 0 <= sure <= decay.combined([*evidence, more]) + 1e-12 <= 1 + 1e-12
+    assert decay.combined(reversed(evidence)) == sure
 
 
 @given(shares, st.floats(0, 1e6), shares)
 def test_fading_stays_between_the_floor_and_the_confidence(sure: float, days: float, floor: float) -> None:
-    assert min(sure, floor) <= confidence.faded(sure, days, half_life=180, floor=floor) <= sure
+    assert min(sure, floor) <= decay.faded(sure, days, half_life=180, floor=floor) <= sure
 
 
 def test_rivals_that_are_not_there_count_as_unrelated() -> None:
-    assert context.margin([], [], 0.0, rivals=4, topic=0.25) == 0.0
-    found = context.margin([0.6, 0.4], [0.5, 0.3], 0.1, rivals=4, topic=0.25)
+    assert ranking.margin([], [], 0.0, rivals=4, topic=0.25) == 0.0
+    found = ranking.margin([0.6, 0.4], [0.5, 0.3], 0.1, rivals=4, topic=0.25)
     assert found == pytest.approx(0.5 + 0.1 + 0.25 * 0.16)
 
 
@@ -173,12 +170,12 @@ def test_the_weight_is_at_the_floor_when_its_time_has_come(weight: float, floor:
     assert decay.weight(weight, hours, half) == pytest.approx(floor)
     daily = 0.5 ** (24 / half)
     if daily < 1:
-        assert hebbian.weight(weight, hebbian.days_until(weight, floor, daily), daily) == pytest.approx(floor)
+        assert decay.edge_weight(weight, decay.days_until(weight, floor, daily), daily) == pytest.approx(floor)
 
 
 @given(weights, weights, shares)
 def test_strength_grows_with_weight_within_its_bounds(one: float, other: float, lam: float) -> None:
-    weaker, stronger = (decay.strength(weight, lam) for weight in sorted((one, other)))
+    weaker, stronger = (ranking.strength(weight, lam) for weight in sorted((one, other)))
     assert 1 - lam <= weaker <= stronger <= 1 + 1e-12
 
 
@@ -192,20 +189,20 @@ def test_no_history_of_use_leaves_the_range(history: list[tuple[float, float]]) 
 
 @given(weights, days, days, st.floats(0.01, 1))
 def test_an_edge_decays_in_two_parts_as_in_one(weight: float, one: float, other: float, daily: float) -> None:
-    parts = hebbian.weight(hebbian.weight(weight, one, daily), other, daily)
-    assert parts == pytest.approx(hebbian.weight(weight, one + other, daily), abs=1e-9)
-    assert hebbian.weight(weight, one, 1.0) == weight, "without decay it stays"
+    parts = decay.edge_weight(decay.edge_weight(weight, one, daily), other, daily)
+    assert parts == pytest.approx(decay.edge_weight(weight, one + other, daily), abs=1e-9)
+    assert decay.edge_weight(weight, one, 1.0) == weight, "without decay it stays"
 
 
 def test_an_edge_fades_before_it_grows() -> None:
-    assert hebbian.coactivate(hebbian.weight(10, 2, 0.95), 1, 10) == 10  # 9.025 + 1; growing first gives 9.025
-    assert hebbian.coactivate(hebbian.weight(2, 10, 0.95), 1, 10) == pytest.approx(2.1974739)  # 2 · 0.5987369 + 1
+    assert decay.coactivate(decay.edge_weight(10, 2, 0.95), 1, 10) == 10  # 9.025 + 1; growing first gives 9.025
+    assert decay.coactivate(decay.edge_weight(2, 10, 0.95), 1, 10) == pytest.approx(2.1974739)  # 2 · 0.5987369 + 1
 
 
 @given(weights, weights)
 def test_two_hops_never_outrank_their_first(one: float, other: float) -> None:
-    first = hebbian.transmission(one)
-    assert 0 <= first * hebbian.transmission(other) <= first < 1
+    first = decay.transmission(one)
+    assert 0 <= first * decay.transmission(other) <= first < 1
 
 
 # ranking
@@ -273,7 +270,7 @@ def test_salience_lies_between_nought_and_one_and_grows_with_each_part(
     days: float, importance: float, relevance: float, distance: float
 ) -> None:
     def of_dossier(*parts: float) -> float:
-        return dossier.salience(*parts, half_life=30.0, floor=0.2, base=0.3)
+        return salience.source_salience(*parts, half_life=30.0, floor=0.2, base=0.3)
 
     value = of_dossier(days, importance, relevance)
     assert 0 <= value <= 1

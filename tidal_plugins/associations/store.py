@@ -19,7 +19,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware, hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
-from tidal_plugins.scoring import hebbian
+from tidal_plugins.scoring import decay
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Step, Storage, WhereLinks
 from tidal_plugins.tuning import AssociationTuning
@@ -173,20 +173,20 @@ class AssociationStore:
         settings = self._settings
         weight, since, anchor = min(settings.new, settings.cap), now, now
         if edge and (edge.expires_at is None or edge.expires_at > now):
-            weight = hebbian.coactivate(self._weight(edge, now), settings.step, settings.cap)
+            weight = decay.coactivate(self._weight(edge, now), settings.step, settings.cap)
             since, anchor = edge.recorded_at, max(now, edge.anchored_at or now)
-        expires_at = _later(anchor, hebbian.days_until(weight, settings.floor, settings.daily))
+        expires_at = _later(anchor, decay.days_until(weight, settings.floor, settings.daily))
         return Link(id, ASSOCIATION, *pair, since, weight=weight, anchored_at=anchor, expires_at=expires_at)
 
     def _weight(self, edge: Link | Step, now: datetime) -> float:
         days = hours_between(edge.anchored_at or now, now) / 24
-        return hebbian.weight(edge.weight, days, self._settings.daily)
+        return decay.edge_weight(edge.weight, days, self._settings.daily)
 
     def _steps(self, scope: Scope, nodes: Collection[str], each: int, now: datetime) -> list[Step]:
         return self._storage.frontier(scope, nodes, [ASSOCIATION], each=each, where=WhereLinks(lasting_at=now))
 
     def _passed(self, step: Step, origin: Reached, now: datetime) -> Reached:
-        activation = origin.activation * hebbian.transmission(self._weight(step, now))
+        activation = origin.activation * decay.transmission(self._weight(step, now))
         return Reached(step.other, activation, (*origin.path, step.other))
 
 

@@ -15,7 +15,7 @@ from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import FACT, SYNTHESIS
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.scoring.worth import worth as of_tags
+from tidal_plugins.scoring.priority import worth as of_tags
 
 HALF_LIFE, FLOOR = 30.0, 0.3
 """Days in which a sentence loses half of its worth, and the share that the oldest one keeps."""

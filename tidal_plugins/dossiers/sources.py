@@ -25,9 +25,9 @@ from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
 from tidal_plugins.retrieval.secrets import hide_secrets, without_secrets
-from tidal_plugins.scoring.dossier import salience
+from tidal_plugins.scoring.ranking import rarity
+from tidal_plugins.scoring.salience import source_salience
 from tidal_plugins.scoring.text import stems, terms
-from tidal_plugins.scoring.units import rarity
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.tuning import DossierTuning, Tuning
@@ -339,7 +339,7 @@ def localised(entry: Entry, zone: tzinfo) -> Entry:
 def worth_of(reader: Reader, entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:
     """Return the salience of an entry now. What it says that is vital or lasting does not fade."""
     fades = not any(said.has("vital", "lasting") for said in reader.stated_by(entry))
-    return salience(
+    return source_salience(
         hours_between(entry.recorded_at, now) / 24 if fades else 0.0,
         entry.importance,
         relevance,

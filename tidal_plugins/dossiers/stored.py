@@ -14,7 +14,7 @@ from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.dossier import Contradiction, Dossier
 from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
-from tidal_plugins.scoring.dossier import is_due
+from tidal_plugins.scoring.salience import is_due
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document

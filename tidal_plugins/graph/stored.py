@@ -13,7 +13,7 @@ from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Edge, Entity, Relation
 from tidal_plugins.model.link import Link
-from tidal_plugins.scoring.confidence import faded
+from tidal_plugins.scoring.decay import faded
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning

@@ -20,7 +20,7 @@ from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.supersession import SUPERSEDES
-from tidal_plugins.scoring.usage import cites, echoes
+from tidal_plugins.scoring.text import cites, echoes
 from tidal_plugins.storage.base import Line, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.tuning import UseTuning

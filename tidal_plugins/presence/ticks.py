@@ -10,7 +10,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between, to_micros
 from tidal_plugins.model.presence import PresenceState
 from tidal_plugins.scoring import affect as scoring
-from tidal_plugins.scoring.presence import spread, urgency
+from tidal_plugins.scoring.salience import spread, urgency
 from tidal_plugins.tuning import PresenceTuning
 
 if TYPE_CHECKING:

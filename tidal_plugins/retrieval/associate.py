@@ -1,4 +1,4 @@
-"""Stage ``associate``: entries that the hits lead to are appended [Anamnesis G2], [Capsule], [SIYA §3.3].
+"""Associations: entries that the hits lead to are appended [Anamnesis G2], [Capsule], [SIYA §3.3].
 
 They come up together with hits, share labels with them, or are what the graph says of the entities in the query.
 """
@@ -17,8 +17,6 @@ from tidal_plugins.graph.records.entities import MENTIONED, newest
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Channels, intact
-from tidal_plugins.retrieval.state import State
-from tidal_plugins.retrieval.understand import check_vector
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Match, Storage
 from tidal_plugins.storage.columns.view import Found
@@ -38,15 +36,6 @@ LABELLED = 5
 
 LEAST_ACTIVATION = 0.05
 """Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
-
-
-def associate(state: State) -> None:
-    """Append the entries that the hits lead to, in the same scope and with the same filter."""
-    with state.store.storage.snapshot():
-        check_vector(state)  # this snapshot is another than that of the candidates
-        columns = state.store.storage.columns(state.request.scope)
-        channels = replace(state.channels, vector=state.embedded.vector, columns=columns)
-        state.recall = add_associations(state.recall, channels, state.request.now, state.settings)
 
 
 def add_associations(recall: Recall, channels: Channels, now: datetime, settings: Tuning) -> Recall:

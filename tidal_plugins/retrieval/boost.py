@@ -1,4 +1,4 @@
-"""Stages ``read_signals``, ``add_rewarded`` and ``boost``: signals raise and lower entries [tidalDB].
+"""Signals raise and lower entries [tidalDB].
 
 An entry gains by the annotations and rewards of the session that asks, and gains or loses by the signals of its scope.
 """
@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
+import numpy as np
+
 from tidal_plugins.errors import NotFound, SessionClosed
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.session import Annotation
-from tidal_plugins.retrieval.search import join
-from tidal_plugins.retrieval.state import State
-from tidal_plugins.scoring.signals import hinted, saturated
+from tidal_plugins.retrieval.candidates import Candidates
+from tidal_plugins.scoring.ranking import hinted, saturated
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
@@ -39,43 +40,25 @@ GAINS = frozenset({ANNOTATION, REWARDED, SIGNALS})
 
 T = TypeVar("T")
 Read = Callable[[Sequence[str]], Mapping[str, Entry]]
+Words = Mapping[str, frozenset[str]]
 
 
-def read_signals(state: State) -> None:
-    """Read the signals of the scope, and of the session where there is one.
+def boosted(ranked: Candidates, signals: SessionSignals, words: Callable[[Sequence[str]], Words]) -> Candidates:
+    """Return a ranking with the gains that signals give added to its scores, sorted again.
 
-    A recall of an earlier time reads none of the scope. Raises ``NotFound`` and ``SessionClosed`` for the session.
+    ``words`` returns the words of entries, if these are needed.
     """
-    request = state.request
-    today = request.where.known_at is None
-    state.signals = state.store.boosts.signals(request.scope, request.session, request.now, shared=today)
-
-
-def add_rewarded(state: State) -> None:
-    """Let the entries that the session rewarded most take part, if they pass the filter."""
-    if not (wanted := set(state.signals.rewarded)):
-        return
-    columns = state.channels.columns
-    rows = columns.rows(sorted(wanted))
-    rows = rows[rows >= 0]
-    join(state, rows[columns.passes(rows, state.request.where)])
-
-
-def boost(state: State) -> None:
-    """Add the gains that signals give to scores, and sort again."""
-    import numpy as np
-
-    if state.signals.session is None and not state.signals.shared:
-        return
-    ids = state.ranked.ids
-    gains = state.signals.gains(ids, lambda: state.store.boosts.words(state.request.scope, ids, state.channels.entries))
+    if signals.session is None and not signals.shared:
+        return ranked
+    ids = ranked.ids
+    gains = signals.gains(ids, lambda: words(ids))
     if not gains:
-        return
+        return ranked
     named = {name: np.full(len(ids), np.nan) for gain in gains.values() for name in gain}
     for place, id_ in enumerate(ids):
         for name, gain in gains.get(id_, {}).items():
             named[name][place] = gain
-    state.ranked = state.ranked.raised(named).by_score()
+    return ranked.raised(named).by_score()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.recall import Explanation, Hit
-from tidal_plugins.model.supersession import Supersession
+import numpy as np
+from numpy.typing import NDArray
+
 from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.tuning import RecallTuning
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
-    Rows = NDArray[np.int64]
+Reals: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 NEARNESS_PARTS = frozenset({"assistant", "passages", "speaker", "time", "thread", "neighbours", "time_mention"})
 """Names of the parts of a score that belong to how near an entry is, in units of cosine."""
-
-LEAST_REASON = 0.005
-"""A part of nearness that is smaller than this is left out of explanations."""
-
-Links = tuple[tuple[Supersession, ...], tuple[Supersession, ...]]
-"""What an entry supersedes, and what supersedes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +82,6 @@ class Candidates:
 
     def followed(self, *others: Candidates) -> Candidates:
         """Return these, and others behind them, which have neither parts nor features."""
-        import numpy as np
-
         more = sum(map(len, others))
         if not more:
             return self
@@ -104,8 +93,6 @@ class Candidates:
 
     def weighed(self, name: str, factor: Reals) -> Candidates:
         """Return the same with scores multiplied by a factor, which is NaN where there is none."""
-        import numpy as np
-
         parts = {**self.parts, name: factor}
         return replace(self, score=self.score * np.where(np.isnan(factor), 1.0, factor), parts=parts)
 
@@ -115,8 +102,6 @@ class Candidates:
 
     def by_score(self) -> Candidates:
         """Return them best first. Ties are broken by how the texts begin, so that the order never depends on chance."""
-        import numpy as np
-
         order = np.argsort(-self.score, kind="stable")
         scores = self.score[order]
         same = np.flatnonzero(scores[1:] == scores[:-1])
@@ -138,47 +123,9 @@ class Candidates:
         passages = self.columns.arrays.passages
         return text[passages["start"][row] : passages["end"][row]]
 
-    def hits(self, entries: Sequence[Entry], profile: str, links: Sequence[Links] = ()) -> list[Hit]:
-        """Return the hits that show the first entries of these, with what each supersedes and what supersedes it."""
-        count = len(entries)
-        parts = {name: part[:count].tolist() for name, part in self.parts.items()}
-        features = {name: part[:count].tolist() for name, part in self.features.items()}
-        names = ("keyword_rank", "bm25", "vector_rank", "cosine", "strength", "fused", "relevance")
-        told = zip(*(getattr(self, name)[:count].tolist() for name in names), strict=True)
-        score, confidence = self.score[:count].tolist(), self.confidence[:count].tolist()
-        found = []
-        for place, (entry, numbers) in enumerate(zip(entries, told, strict=True)):
-            keyword_rank, keyword_score, vector_rank, cosine, strength, fused, relevance = numbers
-            own = ((name, part[place]) for name, part in parts.items())
-            replaces, superseded_by = links[place] if links else ((), ())
-            why = Explanation(
-                keyword_rank=keyword_rank or None,
-                keyword_score=keyword_score,
-                vector_rank=vector_rank or None,
-                cosine=cosine,
-                keyword_strength=strength,
-                fused=fused,
-                relevance=relevance,
-                factors={
-                    name: part
-                    for name, part in own
-                    if part == part and (name not in NEARNESS_PARTS or abs(part) >= LEAST_REASON)  # NaN is not itself
-                },
-                profile=profile,
-                feeling=entry.affect.in_words() if entry.affect else "",
-                replaces=replaces,
-                superseded_by=superseded_by,
-                features={name: part[place] for name, part in features.items()},
-            )
-            passage = self.passage(place, entry.text)
-            found.append(Hit(entry, score[place], passage, why, confidence=confidence[place]))
-        return found
-
 
 def candidates(columns: Columns, rows: Rows, **known: Any) -> Candidates:
     """Return entries as candidates of which only what is ``known`` is more than nothing."""
-    import numpy as np
-
     count = len(rows)
     none = {name: np.full(count, empty, type(empty)) for name, empty in _ARRAYS.items()}
     return Candidates(columns, **{**none, "rows": rows, "leader": rows, **known})
@@ -186,8 +133,6 @@ def candidates(columns: Columns, rows: Rows, **known: Any) -> Candidates:
 
 def total(parts: Mapping[str, Reals], count: int) -> Reals:
     """Return the sum of parts for each of ``count`` entries. NaN counts as nothing."""
-    import numpy as np
-
     found = np.zeros(count)
     for part in parts.values():
         found += np.where(np.isnan(part), 0.0, part)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -14,15 +15,15 @@ from typing import Protocol, runtime_checkable
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
-from tidal_plugins.model.recall import OWN, Recall
+from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.boost import Boosts
-from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
-from tidal_plugins.retrieval.pipeline import RECALL, WHISPER, Recaller, run
+from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
-from tidal_plugins.retrieval.state import Stage
-from tidal_plugins.retrieval.threshold import least
+from tidal_plugins.retrieval.select import LASTING, RECENCY, least, said_again
 from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.scoring.ranking import sharp_relevance, stretched
+from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
@@ -30,6 +31,9 @@ from tidal_plugins.tuning import Tuning
 
 Ask = Callable[[Recaller, Scope], Recall]
 """A function that asks one store in one scope."""
+
+Forgotten = Callable[[Scope, Sequence[str]], set[str]]
+"""A function that returns which of some texts were forgotten in a scope on request."""
 
 logger = logging.getLogger(__name__)
 
@@ -116,30 +120,31 @@ class Federation:
         Sessions and associations are those of the own store. ``Recall.peers`` reports every peer that cannot be asked,
         whatever the reason.
         """
-        return self._asked(RECALL, request)
+        return self._asked(request, whispers=False)
 
     def whisper(self, request: Request) -> Recall:
         """Return the entries of the own store and its peers to show in a whisper."""
-        return self._asked(WHISPER, request)
+        return self._asked(request, whispers=True)
 
-    def _asked(self, stages: Sequence[Stage], request: Request) -> Recall:
-        own = run(stages, self.own, request)
+    def _asked(self, request: Request, *, whispers: bool) -> Recall:
+        own = self.own.answer(request, whispers=whispers)
         others = [peer for peer in self.peers if not peer.same(self.own.storage, request.scope)]
-        if own.done or not others:
+        question = own.question
+        if question is None or not others:
             return own.recall
-        same = replace(request, affect=own.affect, felt=None, associative=False, session=None)
+        same = replace(request, affect=question.affect, felt=None, associative=False, session=None)
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
             query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there
-            known = query.meaning == own.query.meaning
-            vector = own.embedded if known else self.own.embedder.embed_queries([query.meaning])[0]
-            return run(stages, recaller, replace(same, scope=there, vector=vector)).recall
+            known = query.meaning == question.query.meaning
+            vector = question.embedded if known else self.own.embedder.embed_queries([query.meaning])[0]
+            return recaller.answer(replace(same, scope=there, vector=vector), whispers=whispers).recall
 
         reader, answers = _without_timed_out(self.own, own.recall), []
         for peer in others:
             answers.append(peer.answer(reader, request.scope, ask_peer))
             reader = _without_timed_out(reader, answers[-1].recall)
-        threshold = least(own) if stages is WHISPER else None
+        threshold = least(question, self.own.settings.whisper) if whispers else None
         merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten, threshold)
         return merger.merged(own.recall, answers)
 
@@ -170,7 +175,7 @@ class _Asked:
         own = getattr(storage, "path", None)
         return own is not None and self._scope(scope) == scope and _real(own) == _real(self.peer.path)
 
-    def answer(self, own: Recaller, scope: Scope, ask: Ask) -> Answer:
+    def answer(self, own: Recaller, scope: Scope, ask: Ask) -> PeerAnswer:
         """Return the peer's answer to ``ask``, with the weights and the embedder of ``own``, or one with the error."""
         try:
             storage = self._storage()
@@ -181,9 +186,9 @@ class _Asked:
             if reason != self._silent:  # once, not at every turn
                 logger.warning("peer %s was not asked: %s", self.peer.name, reason)
             self._silent = reason
-            return Answer(self.peer.name, self.trust, error=reason)
+            return PeerAnswer(self.peer.name, self.trust, error=reason)
         self._silent = ""
-        return Answer(self.peer.name, self.trust, found)
+        return PeerAnswer(self.peer.name, self.trust, found)
 
     def _read(self, own: Recaller, there: Scope, ask: Ask, storage: Storage) -> Recall:
         if self._embedder is None or self._embedder.embedder is not own.embedder.embedder:
@@ -213,3 +218,143 @@ class _Asked:
 
 def _real(path: str) -> str:
     return os.path.realpath(path)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerAnswer:
+    """The recall of a peer, or the error that kept it from answering."""
+
+    name: str
+    trust: float
+    recall: Recall | None = None
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Merger:
+    """Merges the answers of several stores into one. Of two equal scores the own store's comes first."""
+
+    settings: Tuning
+    limit: int
+    scope: Scope
+    forgotten: Forgotten
+    threshold: float | None = None
+    """The confidence below which a peer's hits of a whisper fall out; ``None`` for a recall, which has no threshold."""
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def merged(self, own: Recall, answers: Sequence[PeerAnswer]) -> Recall:
+        """Return the own recall with the hits of peers among its hits."""
+        answered = [(answer, answer.recall) for answer in answers if answer.recall is not None]
+        trust = {answer.name: answer.trust for answer in answers}
+        theirs = [hit for answer, recall in answered for hit in self._hits(answer, recall)]
+        pool = self._once([*own, *theirs], own)
+        appended = [hit for hit in pool if hit.why.path]
+        ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
+        ranked = sorted((_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score)  # stable: the own first
+        ranked = self._news(ranked)
+        kept, rest = ranked[: self.limit], ranked[self.limit :]
+        sure = [own.confidence, *(recall.confidence * answer.trust for answer, recall in answered)]
+        return replace(
+            own,
+            hits=(*kept, *appended),
+            dropped=(*_trimmed(rest, self.limit), *own.dropped, *self.dropped),
+            degraded=(*own.degraded, *(f"peer {name}" for name in _silent(answers))),
+            confidence=max(sure),
+            peers=tuple(_reported(answer, kept) for answer in answers),
+        )
+
+    def _hits(self, answer: PeerAnswer, recall: Recall) -> Iterator[Hit]:
+        """Yield the hits of a peer, with their origin, unless its confidence times its trust is too low."""
+        self.dropped += (item._replace(origin=answer.name) for item in recall.dropped)
+        sure, least = recall.confidence * answer.trust, self.threshold or 0.0
+        for hit in recall:
+            if sure < least:
+                reason = f"confidence {sure:.3f}, at a trust of {answer.trust:.2f}, under the threshold of {least:.3f}"
+                self.dropped.append(Dropped(hit.id, "threshold", reason, answer.name))
+            else:
+                yield replace(hit, origin=answer.name)
+
+    def _once(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
+        """Return each text of several stores once, the own one where there is one.
+
+        A peer brings nothing that fell out here or was forgotten here.
+        """
+        left = {item.id: item.stage for item in own.dropped}
+        forgotten = self.forgotten(self.scope, [hit.text for hit in hits if hit.origin != OWN])
+        first: dict[str, Hit] = {}
+        kept = []
+        for hit in hits:
+            before = first.setdefault(normal(hit.text), hit)
+            if hit.origin != before.origin:
+                self._drop(hit, f"the same as {before.id}, {before.origin}")
+            elif hit.origin != OWN and (stage := left.get(hit.id)):
+                self._drop(hit, f"stands in the own store too, and fell out there at the stage {stage}")
+            elif hit.origin != OWN and hit.text in forgotten:
+                self._drop(hit, "was forgotten here on request")
+            else:
+                kept.append(hit)
+        return kept
+
+    def _news(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits of a whisper that do not say again what one before them says. A recall keeps all hits."""
+        again = {} if self.threshold is None else said_again((hit.entry, hit.passage) for hit in hits)
+        self.dropped += (Dropped(hit.id, "diversity", again[hit.id], hit.origin) for hit in hits if hit.id in again)
+        return [hit for hit in hits if hit.id not in again]
+
+    def _drop(self, hit: Hit, reason: str) -> None:
+        self.dropped.append(Dropped(hit.id, "federation", reason, hit.origin))
+
+
+def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
+    """Return a hit whose score and confidence count as far as its store is trusted."""
+    share = trust.get(hit.origin, 1.0)
+    if share == 1:
+        return hit
+    why = replace(hit.why, factors={**hit.why.factors, "trust": share})
+    score, confidence = hit.score - (1 - share) * abs(hit.score), hit.confidence * share
+    entry = replace(hit.entry, trust=min(hit.entry.trust, share))
+    return replace(hit, entry=entry, score=score, confidence=confidence, why=why)
+
+
+def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
+    return [
+        Dropped(hit.id, "trim", f"score {hit.score:.3f} at place {place} of all stores", hit.origin)
+        for place, hit in enumerate(rest, limit + 1)
+    ]
+
+
+def _comparable(hits: Sequence[Hit], settings: Tuning) -> list[Hit]:
+    """Return hits of several stores with relevances against the best of all stores, not of each."""
+    if hits and all(RERANKER in hit.why.factors for hit in hits):
+        shares = stretched([hit.why.factors[RERANKER] for hit in hits])
+        return [
+            _moved(hit, share, hit.score - hit.why.relevance + share) for hit, share in zip(hits, shares, strict=True)
+        ]
+    best = max((hit.why.fused for hit in hits if _sharp(hit)), default=0.0)
+    return [_against(hit, best, settings.recall.sharpness) if _sharp(hit) else hit for hit in hits]
+
+
+def _sharp(hit: Hit) -> bool:
+    """Return whether the profile ``balanced`` made the relevance of its fused score."""
+    return hit.why.profile == "balanced" and RERANKER not in hit.why.factors
+
+
+def _against(hit: Hit, best: float, sharpness: float) -> Hit:
+    """Return a hit of the profile ``balanced`` with its relevance against the best of all stores."""
+    relevance, factors = float(sharp_relevance(hit.why.fused, best, sharpness=sharpness)), hit.why.factors
+    times = math.prod(factors.get(name, 1.0) for name in ("importance", "strength", RECENCY, LASTING))
+    return _moved(hit, relevance, hit.score + (relevance - hit.why.relevance) * times)
+
+
+def _moved(hit: Hit, relevance: float, score: float) -> Hit:
+    return replace(hit, score=score, why=replace(hit.why, relevance=relevance))
+
+
+def _silent(answers: Sequence[PeerAnswer]) -> list[str]:
+    return [answer.name for answer in answers if answer.recall is None or answer.recall.degraded]
+
+
+def _reported(answer: PeerAnswer, kept: Sequence[Hit]) -> PeerReport:
+    degraded = answer.recall.degraded if answer.recall else ()
+    hits = sum(hit.origin == answer.name for hit in kept)
+    return PeerReport(answer.name, answer.trust, hits, answer.error, degraded)

@@ -1,160 +1,243 @@
-"""Stage ``rank``: the candidates in one order, by profile [Tidal §3.2], [Anamnesis]."""
+"""Third step of a recall: the candidates in one order, by profile [Tidal §3.2], [Anamnesis]."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tidal_plugins.english.moods import ends_asking
+from tidal_plugins.english.times import Period
+from tidal_plugins.language.emphasis import is_shouted
+from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import to_micros
-from tidal_plugins.retrieval.candidates import Candidates, total
-from tidal_plugins.retrieval.search import reciprocal
-from tidal_plugins.retrieval.state import State
-from tidal_plugins.retrieval.times import closest
-from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
-from tidal_plugins.scoring.decay import strength, weight
-from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance
+from tidal_plugins.retrieval.candidates import Candidates, Flags, Reals, Rows, total
+from tidal_plugins.retrieval.search import Pool, reciprocal
+from tidal_plugins.retrieval.understand import Question
+from tidal_plugins.scoring.decay import weight
+from tidal_plugins.scoring.ranking import (
+    AXIS,
+    POLES,
+    alpha,
+    blend,
+    brief,
+    closeness,
+    dated,
+    emotion_similarity,
+    importance_factor,
+    leaning,
+    lent,
+    raised,
+    relevance,
+    sharp_relevance,
+    strength,
+)
+from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.columns.filters import among
-from tidal_plugins.tuning import RecallTuning
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tidal_plugins.retrieval.candidates import Reals
+from tidal_plugins.storage.columns.view import Columns
+from tidal_plugins.tuning import RecallTuning, Tuning
 
 ASSISTANT = "assistant"
 
-_HOUR = 3_600_000_000  # microseconds
+Words = NDArray[np.int32]
+
+NAME = "traits"
+UNKNOWN, NO, YES = 0, 1, 2
+
+_HOUR, _DAY = 3_600_000_000, 86_400_000_000  # microseconds
 
 
-def rank(state: State) -> None:
+def rank(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     """Score every candidate that is ranked in full and sort, best first."""
-    state.ranked = _PROFILES[state.request.profile](state.near, state).by_score()
+    return _PROFILES[question.request.profile](pool, question, settings).by_score()
 
 
-def balanced(found: Candidates, state: State) -> Candidates:
+def balanced(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     """Return relevance · importance · strength of each candidate. This is the default, since it measures best.
 
     Fused is cosine plus keyword strength, corrected where roles are known, plus the lifts of thread and neighbours,
     plus the parts for who speaks, when, and in which mood. All are in units of cosine: MiniLM was trained at a scale of
     20, so that .05 is about one nat of log-odds. Speakers and feelings are about the entry alone and lift no neighbour.
     """
-    settings = state.settings.recall
-    discounts, near = _discounts(found, settings), found.nearness(settings)
-    lifts = state.context.lifts(found, near + total(discounts, len(found)), settings) if state.context else {}
-    parts = {**discounts, **lifts, **_personal(found, state)}
+    found, weights = pool.near, settings.recall
+    discounts, near = _discounts(found, weights), found.nearness(weights)
+    lifts = _lifts(pool, normal(question.query.text), near + total(discounts, len(found)), weights)
+    parts = {**discounts, **lifts, **_personal(found, pool, question, settings)}
     fused = near + total(parts, len(found))
-    share = sharp_relevance(fused, fused.max(initial=-1.0), sharpness=settings.sharpness)
+    share = sharp_relevance(fused, fused.max(initial=-1.0), sharpness=weights.sharpness)
     found = replace(found, fused=fused, relevance=share, score=share, parts=_told(parts))
-    return _weighed(found, state, importance=settings.importance, lam=settings.decay)
+    return _weighed(found, question, settings, importance=weights.importance, lam=weights.decay)
 
 
-def tidal(found: Candidates, state: State) -> Candidates:
+def tidal(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     """Return ``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` of each candidate [Tidal §2.3, §3.2].
 
     With no current affect it is the cosine alone.
     """
-    import numpy as np
-
-    share = _Feelings(state, gradual=False).share
+    found, share = pool.near, _Feelings.of(question.affect, settings, gradual=False).share
     near = np.maximum(0.0, found.cosine)
-    blended = blend(near, state.affect.valence, _valence(found), 1 - share) if share else near
+    blended = blend(near, question.affect.valence, _valence(found), 1 - share) if share else near
     parts = {"feeling": blended - near} if share else {}
     score = np.maximum(0.0, blended)
     found = replace(found, fused=found.cosine, relevance=near, score=score, parts=parts)
-    return _weighed(found, state, importance=0.0, lam=1.0)
+    return _weighed(found, question, settings, importance=0.0, lam=1.0)
 
 
-def attention(found: Candidates, state: State) -> Candidates:
+def attention(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     """Return reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis].
 
     Decay counts as the settings say.
     """
-    settings, feelings = state.settings.recall, _Feelings(state, gradual=False)
-    fused = reciprocal(found, settings)
+    found, weights = pool.near, settings.recall
+    feelings = _Feelings.of(question.affect, settings, gradual=False)
+    fused = reciprocal(found, weights)
     share = relevance(fused, fused.max(initial=0.0))
-    found = _weighed(
-        replace(found, fused=fused, relevance=share, score=share), state, importance=1.0, lam=settings.decay
-    )
+    found = replace(found, fused=fused, relevance=share, score=share)
+    found = _weighed(found, question, settings, importance=1.0, lam=weights.decay)
     if feelings.presence:
-        found = found.raised(_told({"emotion": settings.emotion * feelings.alike(found)}))
+        found = found.raised(_told({"emotion": weights.emotion * feelings.alike(found)}))
     return found
 
 
-_PROFILES: Mapping[str, Callable[[Candidates, State], Candidates]] = {
+_PROFILES: Mapping[str, Callable[[Pool, Question, Tuning], Candidates]] = {
     "balanced": balanced,
     "tidal": tidal,
     "attention": attention,
 }
 
 
+@dataclass(frozen=True, slots=True)
 class _Feelings:
     """The weight of the mood in a recall.
 
     ``presence``, in [0, 1], is how far there is a mood; none below the silence. ``share`` is how much feeling counts
-    against meaning, ``1 − α``, as far as there is a mood [Tidal §3.3]. ``gradual``: below the threshold presence grows
-    in proportion to the intensity, so that a faint mood does not reorder everything at once.
+    against meaning, ``1 − α``, as far as there is a mood [Tidal §3.3]. ``faint`` is the length below which emotions
+    count in proportion to it.
     """
 
-    def __init__(self, state: State, *, gradual: bool) -> None:
-        self.affect = state.affect
-        self.settings = settings = state.settings.affect
-        intensity = self.affect.intensity
-        if intensity < settings.silence:
-            self.presence = self.share = 0.0
-            return
-        self.presence = min(1.0, intensity / settings.threshold) if gradual and settings.threshold else 1.0
-        calm, stirred = state.settings.recall.alpha_calm, state.settings.recall.alpha_stirred
-        share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=settings.threshold)
-        self.share = share * self.presence
+    affect: Affect
+    presence: float
+    share: float
+    faint: float
+
+    @classmethod
+    def of(cls, affect: Affect, settings: Tuning, *, gradual: bool) -> _Feelings:
+        """Return the weight of a mood. ``gradual``: below the threshold presence grows in proportion to the intensity,
+        so that a faint mood does not reorder everything at once."""
+        weights, intensity = settings.affect, affect.intensity
+        if intensity < weights.silence:
+            return cls(affect, 0.0, 0.0, weights.silence)
+        presence = min(1.0, intensity / weights.threshold) if gradual and weights.threshold else 1.0
+        calm, stirred = settings.recall.alpha_calm, settings.recall.alpha_stirred
+        share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=weights.threshold)
+        return cls(affect, presence, share * presence, weights.silence)
 
     def alike(self, found: Candidates) -> Reals:
         """Return how similar the emotions of memories are to the current ones, in [−1, 1]; NaN where there are none."""
-        import numpy as np
-
         now = self.affect.emotions or {AXIS: self.affect.valence}
         return np.array(
             [
-                emotion_similarity(now, emotions, poles=POLES, faint=self.settings.silence) if emotions else np.nan
+                emotion_similarity(now, emotions, poles=POLES, faint=self.faint) if emotions else np.nan
                 for emotions in found.columns.emotions(found.rows)
             ],
             np.float64,
         )
 
 
-def _weighed(found: Candidates, state: State, *, importance: float, lam: float) -> Candidates:
-    """Return ``relevance · importance · strength`` of each candidate, with the factors by name [Anamnesis]."""
-    import numpy as np
+def _lifts(pool: Pool, said: str, nearness: Reals, weights: RecallTuning) -> dict[str, Reals]:
+    """Return what thread and neighbours of each entry add to its own ``nearness``, by name; NaN where that is nothing.
 
+    An entry that repeats ``said`` word for word, in the form of :func:`normal`, raises no other entry of its thread: a
+    repeated question is as near as possible wherever it was asked.
+    """
+    found = pool.near
+    traits, columns = traits_of(found.columns), found.columns
+    asks, dated = traits.told(columns, found.rows)
+    others = ~traits.says(columns, found.rows, said)
+    words = columns.arrays.words[found.rows]
+    # A turn that says when something was gains, one that asks loses, the more so the shorter it is.
+    told = weights.time_mention * (dated - np.where(asks, brief(words, weights.turn), 0.0))
+    lifts = {
+        "thread": raised(nearness, _best(columns.arrays.thread[found.rows], nearness, others), weights.thread),
+        "neighbours": _borrowed(pool, nearness, words, asks, weights),
+        "time_mention": told,
+    }
+    return {name: np.where(lift == 0, np.nan, lift) for name, lift in lifts.items()}
+
+
+def _borrowed(pool: Pool, nearness: Reals, words: Words, asks: Flags, weights: RecallTuning) -> Reals:
+    rows, near, borrowed = pool.near.rows, pool.neighbours, np.zeros(len(pool.near))
+    if near is None or not len(rows) or not len(near.row):
+        return borrowed
+    at = {row: place for place, row in enumerate(rows.tolist())}
+    beside = zip(near.row.tolist(), near.other.tolist(), near.places.tolist(), strict=True)
+    pairs = {(row, other, places) for row, other, places in beside if row in at and other in at}
+    pairs |= {(other, row, -places) for row, other, places in pairs}  # each pair of neighbours either way
+    ordered = [(at[row], at[other], places) for row, other, places in sorted(pairs)]
+    lender, borrower, places = np.array(ordered, np.int64).reshape(-1, 3).T
+    answer = np.where(asks[lender], weights.answer, 1.0)
+    lifts = leaning(words[borrower], words[lender], weights.turn) * lent(
+        nearness[lender], pool.floor, places, share=weights.neighbours, answer=answer
+    )
+    np.add.at(borrowed, borrower, lifts)
+    return borrowed
+
+
+def _best(threads: Words, nearness: Reals, counted: Flags) -> Reals:
+    """Return for each entry the highest nearness in its thread of those that are ``counted``; its own without one."""
+    highest: dict[int, float] = {-1: -np.inf}
+    of_each = threads.tolist()
+    for thread, near, counts in zip(of_each, nearness.tolist(), counted.tolist(), strict=True):
+        if counts and thread >= 0 and near > highest.get(thread, -np.inf):
+            highest[thread] = near
+    return np.maximum(nearness, [highest.get(thread, -np.inf) for thread in of_each])
+
+
+def closest(found: Candidates, periods: Iterable[Period], settings: RecallTuning) -> Reals:
+    """Return how near each entry is to the nearest of some periods, in [0, 1].
+
+    The memory that tells of the move is not from before the move, nor from after it.
+    """
+    moments, ids = found.columns.arrays.occurred_at[found.rows], found.ids
+    slack, best = settings.slack * _DAY, np.zeros(len(found))
+    for period in periods:
+        start, end = (None if time is None else to_micros(time) for time in (period.start, period.end))
+        near = closeness(moments, start, end, slack=slack)
+        if period.known_from in ids:
+            near[ids.index(period.known_from)] = 0.0
+        best = np.maximum(best, near)
+    return best
+
+
+def _weighed(found: Candidates, question: Question, settings: Tuning, *, importance: float, lam: float) -> Candidates:
+    """Return ``relevance · importance · strength`` of each candidate, with the factors by name [Anamnesis]."""
     arrays = found.columns.arrays
     if importance:
         factor = 1 + importance * (importance_factor(arrays.importance[found.rows]) - 1)
         found = found.weighed("importance", factor)
     if lam and (arrays.weight[found.rows] >= 0).any():
-        left = np.where(arrays.weight[found.rows] < 0, np.nan, strength(_remaining(found, state), lam))
+        left = np.where(arrays.weight[found.rows] < 0, np.nan, strength(_remaining(found, question, settings), lam))
         found = found.weighed("strength", left)
     return found
 
 
-def _remaining(found: Candidates, state: State) -> Reals:
+def _remaining(found: Candidates, question: Question, settings: Tuning) -> Reals:
     """Return the weight that decay has left of each candidate, as ``scoring.decay.remaining`` does [Tidal §2.4]."""
-    import numpy as np
-
-    arrays, rows, now = found.columns.arrays, found.rows, to_micros(state.request.now)
+    arrays, rows, now = found.columns.arrays, found.rows, to_micros(question.request.now)
     cold_at = arrays.cold_at[rows]
     cold = cold_at <= now
     start = np.where(cold, cold_at, arrays.anchored_at[rows])
     hours = np.maximum(0, now - np.minimum(start, now)) / _HOUR
-    half_life = np.where(cold, state.settings.decay.cold, arrays.half_life[rows])
+    half_life = np.where(cold, settings.decay.cold, arrays.half_life[rows])
     left: Reals = weight(np.where(cold, 1.0, arrays.weight[rows]), hours, half_life)
     return left
 
 
 def _discounts(found: Candidates, settings: RecallTuning) -> dict[str, Reals]:
     """Return by name the discounts of entries whose channels say more than they should; NaN where they do not."""
-    import numpy as np
-
     arrays = found.columns.arrays
     passages = np.maximum(arrays.count[found.rows], 1)
     spoken = _named(found, "role", {ASSISTANT})
@@ -164,38 +247,101 @@ def _discounts(found: Candidates, settings: RecallTuning) -> dict[str, Reals]:
     }
 
 
-def _personal(found: Candidates, state: State) -> dict[str, Reals]:
+def _personal(found: Candidates, pool: Pool, question: Question, settings: Tuning) -> dict[str, Reals]:
     """Return by name the additions for the speakers, times and moods of entries; NaN where there are none."""
-    import numpy as np
-
-    settings, feelings = state.settings.recall, _Feelings(state, gradual=True)
+    weights, feelings = settings.recall, _Feelings.of(question.affect, settings, gradual=True)
     parts: dict[str, Reals] = {}
-    if state.query.names:
-        parts["speaker"] = np.where(_named(found, "speaker", state.query.names), settings.speaker, np.nan)
-    if state.times:
-        near = closest(found, state.times, settings)
-        parts["time"] = np.where(near > 0, settings.time * near, np.nan)
+    if question.query.names:
+        parts["speaker"] = np.where(_named(found, "speaker", question.query.names), weights.speaker, np.nan)
+    if pool.times:
+        near = closest(found, pool.times, weights)
+        parts["time"] = np.where(near > 0, weights.time * near, np.nan)
     if feelings.share:
-        parts["feeling"] = settings.feeling * feelings.share * (1 - np.abs(state.affect.valence - _valence(found)))
+        parts["feeling"] = weights.feeling * feelings.share * (1 - np.abs(question.affect.valence - _valence(found)))
     if feelings.presence:
-        parts["emotion"] = settings.likeness * feelings.presence * feelings.alike(found)
+        parts["emotion"] = weights.likeness * feelings.presence * feelings.alike(found)
     return parts
 
 
-def _named(found: Candidates, column: str, names: set[str] | frozenset[str]) -> NDArray[np.bool_]:
+def _named(found: Candidates, column: str, names: set[str] | frozenset[str]) -> Flags:
     """Return which entries have one of some names in a column."""
-
     arrays = found.columns.arrays
     return among(getattr(arrays, column)[found.rows], arrays.names.known(names))
 
 
 def _told(parts: Mapping[str, Reals]) -> dict[str, Reals]:
     """Return the parts that any entry has."""
-    import numpy as np
-
     return {name: part for name, part in parts.items() if not np.isnan(part).all()}
 
 
 def _valence(found: Candidates) -> Reals:
     """Return the valence of entries. One without affect, such as a document, counts as neutral."""
     return found.columns.arrays.valence[found.rows]
+
+
+class Traits:
+    """The traits of the entries of a scope that took part so far, by row."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reserve(0)
+
+    def told(self, columns: Columns, rows: Rows) -> tuple[Flags, Flags]:
+        """Return of entries whether each ends with a question, and whether it says when something was."""
+        self._read(columns, rows)
+        with self._lock:
+            return self._asks[rows], self._dated[rows]
+
+    def says(self, columns: Columns, rows: Rows, said: str) -> Flags:
+        """Return which entries say ``said`` word for word, which is in the form of :func:`normal`.
+
+        Only the beginning of a long entry is known, so a long entry never does.
+        """
+        if not said:
+            return np.zeros(len(rows), bool)
+        self._read(columns, rows)
+        with self._lock:
+            return np.asarray(self._said[rows] == hash(said))
+
+    def shouted(self, columns: Columns, rows: Rows) -> Flags:
+        """Return which entries are shouted."""
+        with self._lock:
+            self._reserve(len(columns.arrays.key))
+            unknown = rows[self._shouted[rows] == UNKNOWN]
+        if len(unknown):
+            shouted = [YES if is_shouted(head) else NO for head, _ in columns.heads(unknown)]
+            with self._lock:
+                self._shouted[unknown] = shouted
+        with self._lock:
+            return np.asarray(self._shouted[rows] == YES)
+
+    def _read(self, columns: Columns, rows: Rows) -> None:
+        with self._lock:
+            self._reserve(len(columns.arrays.key))
+            unknown = rows[~self._known[rows]]
+        if len(unknown):  # the texts are read without the lock: two threads may read the same
+            heads = columns.heads(unknown)
+            asks, dates = [ends_asking(tail) for _, tail in heads], [dated(head) for head, _ in heads]
+            said = [hash(normal(head)) for head, _ in heads]
+            with self._lock:
+                self._asks[unknown], self._dated[unknown], self._said[unknown] = asks, dates, said
+                self._known[unknown] = True
+
+    def _reserve(self, rows: int) -> None:
+        """Make room for entries that came since. The lock is held, lest what another thread writes gets lost."""
+        if not rows:
+            self._known, self._asks, self._dated = (np.zeros(0, bool) for _ in range(3))
+            self._said, self._shouted = np.zeros(0, np.int64), np.zeros(0, np.int8)
+        elif rows > len(self._known):
+            known = self._known
+            for name in ("_asks", "_dated", "_said", "_shouted", "_known"):
+                old = getattr(self, name)
+                new = np.zeros(rows + rows // 4 + 64, old.dtype)
+                new[: len(known)] = old[: len(known)]
+                setattr(self, name, new)
+
+
+def traits_of(columns: Columns) -> Traits:
+    """Return the traits of a scope. They live as long as its columns hold the same texts."""
+    found: Traits = columns.arrays.notes.setdefault(NAME, Traits())
+    return found

@@ -14,7 +14,6 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, FACT, GRAPH_CHANNEL, KINDS, Scope, bare_id
 from tidal_plugins.model.filter import Filter
-from tidal_plugins.retrieval.understand import MAX_CHARS
 from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
     from tidal_plugins.embedding.identity import QueryVector
 
+MAX_CHARS = 4_000
+"""Characters of a turn that are read as a query: an embedder reads no more."""
 MAX_LIMIT = 1000
 """Hits that one recall may return."""
 MAX_FILTER_BYTES = 64 * 1024

@@ -1,68 +1,114 @@
-"""Stage ``search``: both channels find entries, and the nearest by both together are to be ranked in full."""
+"""Second step of a recall: both channels find entries, and the nearest by both together are to be ranked in full."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tidal_plugins.english.times import Period
 from tidal_plugins.errors import Corrupt, QueryTimeout
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.recall import Dropped
-from tidal_plugins.retrieval.candidates import Candidates, candidates
-from tidal_plugins.retrieval.state import State
-from tidal_plugins.retrieval.understand import Query
-from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
+from tidal_plugins.retrieval.boost import SessionSignals
+from tidal_plugins.retrieval.candidates import Candidates, Reals, Rows, candidates
+from tidal_plugins.retrieval.request import visible
+from tidal_plugins.retrieval.understand import Query, Question
+from tidal_plugins.scoring.ranking import keyword_strength, reciprocal_rank
 from tidal_plugins.storage.base import Corpus, Storage, Where
+from tidal_plugins.storage.columns.threads import Near
 from tidal_plugins.storage.columns.view import Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, noticed
-from tidal_plugins.tuning import RecallTuning
+from tidal_plugins.tuning import RecallTuning, Tuning
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+KEYWORDS, VECTORS = "keywords", "vectors"
 
-    from tidal_plugins.retrieval.candidates import Reals, Rows
-
-KEYWORDS = "keywords"
-VECTORS = "vectors"
+PLACES = 2
+"""Places before and after an entry in its thread that count as its neighbours."""
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-def search(state: State) -> None:
-    """Find the best entries of each channel, and split them by how near both channels together say they are."""
-    import numpy as np
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The entries that take part in a recall: those ``near`` enough to be ranked in full, and the others.
 
-    request, settings, storage = state.request, state.settings.recall, state.store.storage
-    columns, corpus = storage.columns(request.scope), state.statistics.corpus
-    vector = state.embedded.vector
-    state.channels = Channels(storage, request.scope, state.query, vector, request.where, columns, corpus)
-    found = state.channels.found(max(2 * request.limit, settings.pool), settings)
-    near = _NEARNESS[request.profile](found, settings)
-    order = np.argsort(-near, kind="stable")  # of equals the one that a channel found first
-    size = max(4 * request.limit, settings.shortlist)
-    state.near, state.far = found.take(order[:size]), found.take(order[size:])
+    ``neighbours`` are pairs of entries that stand next to each other, ``None`` where context counts for nothing.
+    ``floor`` is the nearness of an ordinary candidate: the median of all that the channels found. ``times`` are those
+    of the question.
+    """
+
+    channels: Channels
+    near: Candidates
+    far: Candidates
+    neighbours: Near | None
+    floor: float
+    times: Sequence[Period]
 
 
-def join(state: State, rows: Rows) -> None:
-    """Let entries be ranked in full, too. An entry that no channel found has a cosine and no rank."""
-    import numpy as np
+def search(storage: Storage, question: Question, feedback: SessionSignals, settings: Tuning) -> Pool:
+    """Find the best entries of each channel, and split them by how near both channels together say they are.
 
-    near = set(state.near.rows.tolist())
-    wanted = dict.fromkeys(row for row in rows.tolist() if row not in near)
-    if not wanted:
-        return
-    far = state.far.rows.tolist()
-    known, beyond = np.array([row in wanted for row in far], bool), set(far)
-    unknown = np.array([row for row in wanted if row not in beyond], np.int64)
-    cosine, vector = state.channels.cosines(unknown)
-    new = candidates(state.channels.columns, unknown, cosine=cosine, vector=vector)
-    state.near = state.near.followed(state.far.take(known), new)
-    state.far = state.far.take(~known)
+    Ranked in full are, too: the neighbours of the best, the nearest from each time that the question names, wherever
+    they stand, and what the session rewarded most. The best by keywords of each time would change no answer on the
+    development conversations. Call it inside a snapshot.
+    """
+    request, weights = question.request, settings.recall
+    columns, where = storage.columns(request.scope), request.where
+    vector = question.embedded.vector
+    channels = Channels(storage, request.scope, question.query, vector, where, columns, question.corpus)
+    times = question.times or event_times(channels, question, settings)
+    found = channels.found(max(2 * request.limit, weights.pool), weights)
+    nearness = _NEARNESS[request.profile](found, weights)
+    order = np.argsort(-nearness, kind="stable")  # of equals the one that a channel found first
+    size = max(4 * request.limit, weights.shortlist)
+    near, far, floor, neighbours = found.take(order[:size]), found.take(order[size:]), 0.0, None
+    more: list[Rows] = []
+    if request.profile == "balanced":  # which alone scores entries by their context
+        floor = _median(nearness[order]) if len(order) else 0.0
+        neighbours = columns.near(near.rows[: weights.reach if weights.neighbours else 0], PLACES, where)
+        more.append(neighbours.other)
+    more += (channels.nearest(weights.reach, narrowed(where, time)).entries for time in times)
+    if rewarded := feedback.rewarded:
+        rows = columns.rows(sorted(set(rewarded)))
+        rows = rows[rows >= 0]
+        more.append(rows[columns.passes(rows, where)])
+    near, far = _joined(channels, near, far, np.concatenate(more)) if more else (near, far)
+    return Pool(channels, near, far, neighbours, floor, times)
+
+
+def event_times(channels: Channels, question: Question, settings: Tuning) -> Sequence[Period]:
+    """Return the time before or after the event that a question names, as the nearest memory tells, if it is near
+    enough."""
+    request, weights = question.request, settings.recall
+    if question.event is None or question.event_query is None or question.event_vector is None:
+        return ()
+    about = replace(
+        channels,
+        query=question.event_query,
+        vector=question.event_vector.vector,
+        where=replace(visible(request.where), kinds=KINDS),
+        damaged=set(),
+        degraded=[],
+    )
+    found = about.found(weights.shortlist, weights)
+    near = found.nearness(weights)
+    if not len(near) or near.max() < weights.event:
+        return ()
+    told = about.entries(found.take([int(near.argmax())]).ids)
+    return tuple(question.event.at(item.occurred_at.astimezone(settings.zone), id_) for id_, item in told.items())
+
+
+def narrowed(where: Where, period: Period) -> Where:
+    """Return a filter, narrowed to a time."""
+    since = max(filter(None, (period.start, where.since)), default=None)
+    return replace(where, since=since, until=min(filter(None, (period.end, where.until)), default=None))
 
 
 def reciprocal(found: Candidates, settings: RecallTuning) -> Reals:
@@ -93,8 +139,6 @@ class Channels:
 
     def found(self, pool: int, settings: RecallTuning) -> Candidates:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
-        import numpy as np
-
         arrays = self.columns.arrays
         near, worded = self.nearest(pool, self.where), self.matching(self.query.terms, pool, self.where)
         place = {row: place for place, row in enumerate(near.entries.tolist())}
@@ -155,8 +199,6 @@ class Channels:
 
     def cosines(self, rows: Rows) -> tuple[Reals, Rows]:
         """Return the cosine of each entry and its best passage; 0 and −1 if the vectors cannot be read."""
-        import numpy as np
-
         if VECTORS not in self.degraded and len(rows):
             try:
                 return self.columns.cosines(self.vector, rows)
@@ -207,7 +249,27 @@ def intact(
         damaged |= bad
 
 
-_NEARNESS: dict[str, Callable[[Candidates, RecallTuning], Reals]] = {
+def _joined(channels: Channels, near: Candidates, far: Candidates, rows: Rows) -> tuple[Candidates, Candidates]:
+    """Return both parts with more rows among the near. An entry that no channel found has a cosine and no rank."""
+    there = set(near.rows.tolist())
+    wanted = dict.fromkeys(row for row in rows.tolist() if row not in there)
+    if not wanted:
+        return near, far
+    others = far.rows.tolist()
+    known, beyond = np.array([row in wanted for row in others], bool), set(others)
+    unknown = np.array([row for row in wanted if row not in beyond], np.int64)
+    cosine, vector = channels.cosines(unknown)
+    new = candidates(channels.columns, unknown, cosine=cosine, vector=vector)
+    return near.followed(far.take(known), new), far.take(~known)
+
+
+def _median(values: Reals) -> float:
+    """Return the median, as ``numpy.median`` does, which loads ``numpy.ma`` first: 20 ms."""
+    ordered, count = np.sort(values), len(values)
+    return float((ordered[(count - 1) // 2] + ordered[count // 2]) / 2)
+
+
+_NEARNESS: Mapping[str, Callable[[Candidates, RecallTuning], Reals]] = {
     "balanced": Candidates.nearness,
     "tidal": lambda found, _: found.cosine,
     "attention": reciprocal,

@@ -1,10 +1,12 @@
-"""Stages ``read_supersessions`` and ``newest_first``: the newest value first, what it supersedes right below it."""
+"""The newest value of a thing first in a ranking, and what it supersedes right below it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from tidal_plugins.english.moods import asks_for_former
 from tidal_plugins.facts.claims import fact_statement
@@ -14,9 +16,9 @@ from tidal_plugins.facts.rivals import rivals_among
 from tidal_plugins.facts.statements import Statement, statements, stems_of
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.supersession import Supersession
-from tidal_plugins.retrieval.candidates import candidates
-from tidal_plugins.retrieval.read import NO_LINKS, depth
-from tidal_plugins.retrieval.state import State
+from tidal_plugins.retrieval.candidates import Candidates, candidates
+from tidal_plugins.retrieval.search import Channels, Pool
+from tidal_plugins.retrieval.understand import Question
 from tidal_plugins.scoring.text import stems
 
 NEAR_ENOUGH = 0.6
@@ -31,54 +33,62 @@ RIVALLING = 0.5
 ABOVE = 1e-6
 """The difference of score by which a newer entry stands above the one that it supersedes."""
 
+Links = tuple[tuple[Supersession, ...], tuple[Supersession, ...]]
+"""What an entry supersedes, and what supersedes it."""
+
+NO_LINKS: Links = ((), ())
+
 NEWEST = "newest"
 """Name of the part of a score that puts an entry above what it supersedes."""
 
 
-def read_supersessions(state: State) -> None:
-    """Read what supersedes the first of the ranking, and let the newest take part, if the filter lets it through.
-
-    A question about what was before is left as it is.
-    """
-    request, storage, found = state.request, state.store.storage, state.ranked
-    if not state.settings.supersession.enabled or _asks_for_former(state):
-        return
-    links = SupersessionStore(storage, request.scope).chains(found.take(slice(depth(state))).ids, request.now)
-    links += _unlinked(state, links)
+def superseded(
+    found: Candidates, pool: Pool, question: Question, depth: int
+) -> tuple[Candidates, Sequence[Supersession]]:
+    """Return what supersedes the first ``depth`` of a ranking, and the ranking with the newest, if the filter lets it
+    through. A question about what was before is left as it is."""
+    request, channels, columns = question.request, pool.channels, found.columns
+    past = any(time.end is not None and time.end <= request.now for time in pool.times)
+    if asks_for_former(request.text, past):
+        return found, ()
+    store, ids = SupersessionStore(channels.storage, request.scope), found.ids
+    links = store.chains(ids[:depth], request.now)
+    links += _unlinked(found, ids, links, store, channels, request.text, depth)
     if not links:
-        return
-    columns, ranked = found.columns, set(found.ids)
-    later = later_of(links)
+        return found, ()
+    ranked, later = set(ids), {link.later for link in links}
     newest = columns.rows(sorted(later - {link.earlier for link in links} - ranked))
     newest = newest[newest >= 0]
     newest = newest[columns.passes(newest, request.where)]
-    cosine, vector = state.channels.cosines(newest)
+    cosine, vector = channels.cosines(newest)
     found = found.followed(candidates(columns, newest, cosine=cosine, vector=vector, fused=cosine))
     near, asked = dict(zip(found.ids, found.cosine.tolist(), strict=True)), set(stems(request.text))
-    new = found.take([place for place, id_ in enumerate(found.ids) if id_ in later])
-    heads = zip(new.ids, columns.heads(new.rows), strict=True)
-    about = {id_ for id_, (head, _) in heads if asked & set(stems(head))}
-    state.supersessions = [
+    new = [(id_, row) for id_, row in zip(near, found.rows.tolist(), strict=True) if id_ in later]
+    heads = columns.heads(np.array([row for _, row in new], np.int64))
+    about = {id_ for (id_, _), (head, _) in zip(new, heads, strict=True) if asked & set(stems(head))}
+    links = [
         link for link in links if link.later not in near or link.later in about or _as_near(link, near)
     ]  # an entry in the middle of a chain need not take part for the chain to hold
-    there = ranked | later_of(state.supersessions)
-    state.ranked = found.without({id_ for id_ in near if id_ not in there})
-    for id_ in state.ranked.ids:
-        state.dropped.pop(id_, None)  # a stage before had dropped what a link brings back
+    there = ranked | {link.later for link in links}
+    return found.without({id_ for id_ in near if id_ not in there}), links
 
 
-def _unlinked(state: State, links: Sequence[Supersession]) -> list[Supersession]:
+def _unlinked(
+    ranked: Candidates,
+    ids: Sequence[str],
+    links: Sequence[Supersession],
+    store: SupersessionStore,
+    channels: Channels,
+    question: str,
+    depth: int,
+) -> list[Supersession]:
     """Return the rivals among the first of the ranking that no link joins yet: what the question is about says that
     they are of one thing. Nothing is stored, and what was undone stays so."""
-    request, storage = state.request, state.store.storage
-    found = state.ranked.take(slice(RIVALS))
-    asked = stems_of(request.text)
-    if len(found) < 2 or not asked:
+    cosines, asked = ranked.cosine[:RIVALS].tolist(), stems_of(question)
+    if len(cosines) < 2 or not asked:
         return []
-    best = float(found.cosine.max())
-    near = [place for place, cosine in enumerate(found.cosine.tolist()) if cosine >= RIVALLING * best]
-    ids = found.ids
-    entries = state.channels.entries(state.ranked.ids, max(RIVALS, depth(state)))
+    near = [place for place, cosine in enumerate(cosines) if cosine >= RIVALLING * max(cosines)]
+    entries = channels.entries(ids, max(RIVALS, depth))
     told = [(entry, _statements(entry)) for place in near if (entry := entries.get(ids[place])) and may_replace(entry)]
     pairs = {
         (later.id, earlier.id): (later, new, earlier, old)
@@ -94,7 +104,7 @@ def _unlinked(state: State, links: Sequence[Supersession]) -> list[Supersession]
         if replaced := rivals_among(new, old, 0.0, one_speaker=own, asked=asked):
             made[ends] = Supersession(*ends, replaced, later.occurred_at)
     linked = {(link.later, link.earlier) for link in links}
-    known = SupersessionStore(storage, request.scope).known(made.keys() - linked) if made else set()
+    known = store.known(made.keys() - linked) if made else set()
     return [link for ends, link in made.items() if ends not in linked | known]
 
 
@@ -105,11 +115,6 @@ def _statements(entry: Entry) -> Sequence[Statement]:
     return [fact_statement(key, value)]
 
 
-def later_of(links: Iterable[Supersession]) -> set[str]:
-    """Return the ids of the entries that supersede others."""
-    return {link.later for link in links}
-
-
 def _as_near(link: Supersession, near: Mapping[str, float]) -> bool:
     """Return whether a newer entry is about as near to the question as what it supersedes.
 
@@ -118,20 +123,16 @@ def _as_near(link: Supersession, near: Mapping[str, float]) -> bool:
     return link.earlier not in near or near[link.later] >= NEAR_ENOUGH * near[link.earlier]
 
 
-def newest_first(state: State) -> None:
-    """Put the newest of each chain where the first of its chain stands, and the others right below it.
+def newest_first(found: Candidates, supersessions: Sequence[Supersession]) -> tuple[Candidates, Mapping[str, Links]]:
+    """Return a ranking with the newest of each chain where the first of its chain stands, and the others right below.
+
+    Also return, by id, what each entry supersedes, and what supersedes it.
 
     The newest has the best chance of its chain to help. What it supersedes helps only if the link is wrong.
     """
-    import numpy as np
-
-    if not state.supersessions:
-        return
-    found, later, earlier = (
-        state.ranked,
-        _grouped(state.supersessions, "earlier"),
-        _grouped(state.supersessions, "later"),
-    )
+    if not supersessions:
+        return found, {}
+    later, earlier = _grouped(supersessions, "earlier"), _grouped(supersessions, "later")
     places = {id_: place for place, id_ in enumerate(found.ids)}
     score, raised = found.score.copy(), np.full(len(found), np.nan)
     sure, features = found.confidence.copy(), {name: part.copy() for name, part in found.features.items()}
@@ -151,36 +152,31 @@ def newest_first(state: State) -> None:
                 part[at] = part[surest]
             best = max(best, score[at]) + ABOVE
         order |= dict.fromkeys([*newer, id_])
-    state.links = {id_: (tuple(earlier.get(id_, ())), tuple(later.get(id_, ()))) for id_ in order}
+    links: dict[str, Links] = {id_: (tuple(earlier.get(id_, ())), tuple(later.get(id_, ()))) for id_ in order}
     chance = sure.copy()
-    for id_, (_, by) in state.links.items():
+    for id_, (_, by) in links.items():
         for link in by:
             if link.later in places:
                 wrong = sure[places[link.later]] * (1 - link.replacement.confidence)
                 chance[places[id_]] = min(chance[places[id_]], wrong)
     parts = dict(found.parts) if np.isnan(raised).all() else {**found.parts, NEWEST: raised}
     found = replace(found, score=score, confidence=chance, parts=parts, features=features)
-    state.ranked = found.take([places[id_] for id_ in order])
+    return found.take([places[id_] for id_ in order]), links
 
 
-def drop_superseded(state: State) -> None:
-    """Drop what is superseded for sure by an entry that is still there. Of documents, only the order changes."""
-    sure, ids = state.settings.supersession.sure, state.ranked.ids
-    there, later = set(ids), _grouped(state.supersessions, "earlier")
-    roles = state.ranked.columns.arrays.role[state.ranked.rows].tolist()
-    reasons = {
+def replaced_for_sure(
+    found: Candidates, supersessions: Sequence[Supersession], links: Mapping[str, Links], sure: float
+) -> Mapping[str, str]:
+    """Return by id why entries are superseded for sure by an entry that is still there. Of documents, only the order
+    changes."""
+    ids, later = found.ids, _grouped(supersessions, "earlier")
+    there, roles = set(ids), found.columns.arrays.role[found.rows].tolist()
+    return {
         id_: str(link)
         for id_, role in zip(ids, roles, strict=True)
-        for link in state.links.get(id_, NO_LINKS)[1]
+        for link in links.get(id_, NO_LINKS)[1]
         if role >= 0 and link.replacement.confidence >= sure and there & {link.later, *_newer(link.later, later)}
     }
-    state.ranked = state.ranked.without(reasons)
-    state.drop("supersession", list(reasons), reasons.values())
-
-
-def _asks_for_former(state: State) -> bool:
-    past = any(time.end is not None and time.end <= state.request.now for time in state.times)
-    return asks_for_former(state.request.text, past)
 
 
 def _grouped(links: Iterable[Supersession], end: str) -> Mapping[str, Sequence[Supersession]]:

@@ -1,19 +1,24 @@
-"""Stages that read the text of a request: as words, names and a vector, and the mood it is read in."""
+"""First step of a recall: the text of a request as words, names, times and a vector, and the mood it is read in."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tidal_plugins.embedding.identity import QueryVector, StoreEmbedder
 from tidal_plugins.english.moods import MARKS
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.times import Event, Period, event, periods
 from tidal_plugins.english.words import PLEASANTRIES
 from tidal_plugins.language.tagger import tag
+from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.retrieval.state import State
+from tidal_plugins.retrieval.request import MAX_CHARS, Request
 from tidal_plugins.scoring.text import terms
+from tidal_plugins.storage.base import Corpus
+from tidal_plugins.tuning import Tuning
 
 ASKS = 0.15
 """Chance of a question or a request from which on a turn may ask for something."""
@@ -21,8 +26,6 @@ ASKS = 0.15
 SOCIAL = 0.5
 """Chance of a mere phrase from which on a sentence may ask for no memory."""
 
-MAX_CHARS = 4_000
-"""Characters of a turn that are read as a query: an embedder reads no more."""
 ROLES = frozenset({"user", "human", "assistant", "ai", "agent", "bot", "system", "tool"})
 """Names that some frameworks give to speakers. They say nothing in a query."""
 
@@ -46,27 +49,47 @@ class Query:
     is_social: bool
 
 
-def understand(state: State) -> None:
-    """Read the words of the text and the people that it names."""
-    state.statistics = state.store.storage.statistics(state.request.scope)
-    state.query = to_query(state.request.text, state.statistics.speakers)
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that was understood: everything that is known before the store is searched.
+
+    ``times`` are those that the text names. If it names an ``event`` instead, as in «before the move», its time is that
+    of the memory nearest to ``event_query``, whose vector is ``event_vector``.
+    """
+
+    request: Request
+    query: Query
+    corpus: Corpus
+    embedded: QueryVector
+    affect: Affect
+    times: Sequence[Period] = ()
+    event: Event | None = None
+    event_query: Query | None = None
+    event_vector: QueryVector | None = None
+
+    def current(self, embedder: StoreEmbedder) -> Question:
+        """Return the question with vectors made anew if the open snapshot sees a store that was re-embedded since."""
+        embedded = embedder.current(self.embedded, self.query.meaning)
+        return self if embedded is self.embedded else replace(self, embedded=embedded)
 
 
-def embed(state: State) -> None:
-    """Embed the text, unless the request brings its vector. ``check_vector`` checks by whom."""
-    known, embedder = state.request.vector, state.store.embedder
-    state.embedded = embedder.embed_queries([state.query.meaning], checked=False)[0] if known is None else known
+def understand(request: Request, query: Query, corpus: Corpus, embedder: StoreEmbedder, settings: Tuning) -> Question:
+    """Return a request with its vector, its mood and the times that it names.
 
-
-def check_vector(state: State) -> None:
-    """Embed the text anew if the store was re-embedded since."""
-    state.embedded = state.store.embedder.current(state.embedded, state.query.meaning)
-
-
-def feel(state: State) -> None:
-    """Read the mood off the text's vector, if the request asks for that."""
-    if state.request.felt is not None:
-        state.affect = state.request.felt(state.embedded.vector)
+    The text is embedded unless the request brings its vector. The mood is read off the vector if the request asks for
+    that. Times are used by the profile ``balanced`` alone.
+    """
+    known = request.vector
+    embedded = embedder.embed_queries([query.meaning], checked=False)[0] if known is None else known
+    affect = request.affect if request.felt is None else request.felt(embedded.vector)
+    if request.profile != "balanced" or not settings.recall.time:
+        return Question(request, query, corpus, embedded, affect)
+    times = periods(request.text, request.now.astimezone(settings.zone))
+    if times or not (named := event(request.text)):
+        return Question(request, query, corpus, embedded, affect, times)
+    about = to_query(named.name, ())
+    [vector] = embedder.embed_queries([about.meaning])
+    return Question(request, query, corpus, embedded, affect, (), named, about, vector)
 
 
 def to_query(text: str, speakers: Sequence[str]) -> Query:
@@ -111,6 +134,7 @@ _CONTINUING = lazy_re(
     r"\b(?:we|we['’](?:ve|re|d|ll)|us|our|let['’]?s|again|back|next|continue|resume|ready|still)\b", re.IGNORECASE
 )
 """Words for what both sides share («we decided»), for coming back to it, and for its next step."""
+
 _UNKNOWN = lazy_re(
     r"\b(?:not sure|no idea|wonder\w*|forg[eo]t(?:ten)?|ask(?:s|ed|ing)?"
     r"|(?:ca|do|does|did)n['’]t (?:remember|recall|know|find))\b",

@@ -1,27 +1,29 @@
-"""Stage ``choose_units``: the unit of each hit's text that answers the turn, by its words and by its meaning."""
+"""Units of a text that a whisper may show, such as sentences and lines of code, and the one that answers the turn."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tidal_plugins.embedding.identity import embed
 from tidal_plugins.english.moods import asks
+from tidal_plugins.english.sentences import sentences, trim
 from tidal_plugins.errors import EmbeddingError
-from tidal_plugins.model.recall import Hit
+from tidal_plugins.model.recall import Hit, Recall
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.retrieval.spans import spans
-from tidal_plugins.retrieval.state import State
+from tidal_plugins.retrieval.understand import Question
+from tidal_plugins.scoring.ranking import coverage, rarity
 from tidal_plugins.scoring.text import stems
-from tidal_plugins.scoring.units import coverage, rarity
 from tidal_plugins.tuning import WhisperTuning
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+_FENCE = lazy_re(r"^[ \t]*(`{3,}+(?=[^`\n]*$)|~{3,})[^\n]*\n?", re.MULTILINE)
+"""A line that opens or closes a block of code."""
 
 _HEADING = lazy_re(r"#{1,6}[ \t]|(?:\|.*\n[ \t]*)?\|(?=[ \t:|]*--)[ \t:|-]+(?:\n|\Z)")
 """A heading, or the first row of a table, which names its columns, with the line below it."""
@@ -31,13 +33,13 @@ _ITEM = lazy_re(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]")
 MAX_ITEM = 240
 """Characters of a list item that is one unit, as many as a line may show; a longer one is told sentence by sentence."""
 
-UNITS = "units"
-"""The name of this stage among what is degraded."""
-
-logger = logging.getLogger(__name__)
-
 MAX_CHARS = 6_000
 """Characters of a text that are read for units, around the passage that matched."""
+
+UNITS = "units"
+"""The name of this step among what is degraded."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +53,30 @@ class Unit:
     stems: frozenset[str]
 
 
-def choose_units(state: State) -> None:
-    """Note for each hit the unit of its text that answers the turn best."""
-    hits, settings = state.recall.hits, state.settings.whisper
-    found = [unit for place, hit in enumerate(hits) for unit in units(place, hit)]
+def with_units(recall: Recall, question: Question, settings: WhisperTuning) -> Recall:
+    """Return a recall that notes for each hit the unit of its text that answers the turn best."""
+    found = [unit for place, hit in enumerate(recall.hits) for unit in units(place, hit)]
     if not found:
-        return
-    scores = _scores(found, state, settings)
-    merits = [(score, len(unit.stems)) for unit, score in zip(found, scores, strict=True)]  # «Thanks!» says least
-    best: dict[int, int] = {}
-    for index, unit in enumerate(found):
-        if unit.hit not in best or merits[index] > merits[best[unit.hit]]:
-            best[unit.hit] = index
-    chosen = {place: found[index] for place, index in best.items()}
-    state.recall = replace(
-        state.recall,
-        hits=tuple(
-            replace(hit, unit=(chosen[place].start, chosen[place].end)) if place in chosen else hit
-            for place, hit in enumerate(hits)
-        ),
+        return recall
+    wanted, weights = set(stems(question.query.text)), rarity([unit.stems for unit in found])
+    shares = [coverage(unit.stems, wanted, weights) for unit in found]
+    try:
+        cosines, degraded = _cosines(found, shares, question, settings), recall.degraded
+    except EmbeddingError as error:
+        logger.warning("the units of a whisper are chosen by their words alone: %s", error)
+        cosines, degraded = [0.0] * len(found), (*recall.degraded, UNITS)
+    best: dict[int, tuple[float, int]] = {}
+    chosen: dict[int, Unit] = {}
+    for unit, share, cosine in zip(found, shares, cosines, strict=True):
+        score = share + settings.unit_meaning * cosine - settings.unit_question * asks(unit.text)
+        merit = score, len(unit.stems)  # «Thanks!» says least
+        if unit.hit not in best or merit > best[unit.hit]:
+            best[unit.hit], chosen[unit.hit] = merit, unit
+    hits = (
+        replace(hit, unit=(chosen[place].start, chosen[place].end)) if place in chosen else hit
+        for place, hit in enumerate(recall.hits)
     )
+    return replace(recall, hits=tuple(hits), degraded=degraded)
 
 
 def units(place: int, hit: Hit) -> list[Unit]:
@@ -81,6 +87,36 @@ def units(place: int, hit: Hit) -> list[Unit]:
     found = list(_joined(text, _whole(spans(text, first, last), first > 0, last < len(text))))
     told = [span for span in found if not _HEADING.match(text, span[0])]
     return [Unit(place, start, end, text[start:end], frozenset(stems(text[start:end]))) for start, end in told or found]
+
+
+def without_fences(text: str) -> str:
+    """Return a text without the lines that open and close its blocks of code."""
+    return _FENCE.sub("", text)
+
+
+def blocks(text: str) -> list[tuple[int, int]]:
+    """Return the offsets of the fenced blocks of code in a text, with their fences. The last may have no end."""
+    found: list[tuple[int, int]] = []
+    start, mark = 0, ""
+    for fence in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+        if not mark:
+            start, mark = fence.start(), fence[1]
+        elif fence[1].startswith(mark):
+            found.append((start, fence.end()))
+            mark = ""
+    return [*found, (start, len(text))] if mark else found
+
+
+def spans(text: str, first: int, last: int) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences, and of the lines of code, in a part of a text, in order."""
+    found: list[tuple[int, int]] = []
+    at = first
+    for start, end in blocks(text):
+        if end > at and start < last:
+            found += _moved(sentences(text[at:start]), at)
+            found += _lines(text, max(start, first), min(end, last))
+            at = end
+    return found + _moved(sentences(text[at:last]), at)
 
 
 def _whole(found: Sequence[tuple[int, int]], cut_before: bool, cut_after: bool) -> Sequence[tuple[int, int]]:
@@ -106,19 +142,9 @@ def _joined(text: str, found: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
         yield open_
 
 
-def _scores(found: Sequence[Unit], state: State, settings: WhisperTuning) -> list[float]:
-    """Return the score of each unit: the share of the query's rare words that it has, and its cosine."""
-    wanted = set(stems(state.query.text))
-    weights = rarity([unit.stems for unit in found])
-    shares = [coverage(unit.stems, wanted, weights) for unit in found]
-    cosines = _cosines(found, shares, state, settings)
-    return [
-        share + settings.unit_meaning * cosine - settings.unit_question * asks(unit.text)
-        for unit, share, cosine in zip(found, shares, cosines, strict=True)
-    ]
-
-
-def _cosines(found: Sequence[Unit], shares: Sequence[float], state: State, settings: WhisperTuning) -> Sequence[float]:
+def _cosines(
+    found: Sequence[Unit], shares: Sequence[float], question: Question, settings: WhisperTuning
+) -> Sequence[float]:
     """Return the cosine of the units that may be the best of their text; 0 for the others, and where there is one."""
     alone = {unit.hit for unit in found} - {unit.hit for unit, after in pairwise(found) if unit.hit == after.hit}
     order = sorted(range(len(found)), key=lambda index: -shares[index])
@@ -126,16 +152,17 @@ def _cosines(found: Sequence[Unit], shares: Sequence[float], state: State, setti
     open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
     if not open_ or not settings.unit_meaning:
         return [0.0] * len(found)
-    try:
-        rows = embed(state.embedded.embedder, [found[index].text for index in open_])
-    except EmbeddingError as error:
-        logger.warning("the units of a whisper are chosen by their words alone: %s", error)
-        state.recall = replace(state.recall, degraded=(*state.recall.degraded, UNITS))
-        return [0.0] * len(found)
-    known = dict(zip(open_, _dot(rows, state.embedded.vector), strict=True))
+    rows: NDArray[np.float32] = embed(question.embedded.embedder, [found[index].text for index in open_])
+    known = dict(zip(open_, (rows @ question.embedded.vector).tolist(), strict=True))
     return [known.get(index, 0.0) for index in range(len(found))]
 
 
-def _dot(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> list[float]:
-    values: list[float] = (rows @ vector).tolist()
-    return values
+def _moved(found: list[tuple[int, int]], by: int) -> list[tuple[int, int]]:
+    return [(start + by, end + by) for start, end in found]
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for line in text[start:end].splitlines(keepends=True):
+        if not _FENCE.match(line) and (found := trim(text, start, start + len(line))):
+            yield found
+        start += len(line)

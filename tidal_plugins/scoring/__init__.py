@@ -1,1 +1,1 @@
-"""Pure functions, one file per formula: no I/O, no clock, every constant an argument."""
+"""Formulas as pure functions: no I/O, no clock, every constant an argument."""

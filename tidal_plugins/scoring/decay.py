@@ -1,17 +1,20 @@
-"""Decay, reinforcement, and what is left of an entry's strength [Tidal §2.4].
+"""Strengths that grow by use and fade without it: of entries, signals, associations and relations.
 
-Weights are at least 0 and dimensionless (1 is a new entry's); times and half-lives are in hours.
+Weights are at least 0 and dimensionless: 1 is a new entry's, signal's or edge's. Confidences are in [0, 1].
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Hashable, Iterable
 from datetime import datetime
+from typing import Any
 
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import Tier
-from tidal_plugins.scoring.arrays import Values
 
 
-def weight(w0: Values, hours: Values, half_life: Values) -> Values:
+def weight(w0: Any, hours: Any, half_life: Any) -> Any:
     """Return the rest of ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
 
     ``half_life`` is above 0. Negative hours (the clock went back) count as 0.
@@ -53,20 +56,91 @@ def hours_until(w0: float, floor: float, half_life: float) -> float:
     return half_life * (math.log2(w0) - math.log2(floor)) if floor > 0 else math.inf
 
 
-def strength(weight: Values, lam: float) -> Values:
-    """Return the factor by which decay dampens a score: ``(1 − λ) + λ · min(1, weight)``, in [1 − λ, 1].
-
-    λ in [0, 1] is how much decay matters: undamped (1), every month-old memory would sink below any fresh one. The
-    damping is ours; the weight is [Tidal §2.4].
-    """
-    import numpy as np
-
-    return (1 - lam) + lam * np.minimum(1.0, weight)
-
-
 def reinforce(weight: float, amount: float, cap: float) -> float:
     """Return the new w₀ of an entry that was used or surfaced: ``min(weight + amount, cap)`` [Tidal §2.4].
 
     ``weight`` is the rest that decay has left at that moment. The cap and the amounts are ours.
     """
     return min(weight + amount, cap)
+
+
+def added(score: float, hours: float, more: float, half_life: float) -> float:
+    """Return a score after one more signal, at the later of both times: ``S · 2^(−Δt / h) + w`` [tidalDB].
+
+    ``hours`` is from the last signal to this one. If it is negative the signal came late: it has faded by the time of
+    the last one, and adds ``w · 2^(−|Δt| / h)`` to a score that stays as it is.
+    """
+    if hours >= 0:
+        return float(weight(score, hours, half_life)) + more
+    return score + float(weight(more, -hours, half_life))
+
+
+def edge_weight(w0: float, days: float, daily: float) -> float:
+    """Return the rest of ``w0`` after ``days``, fractions included: ``w0 · daily^days``, in [0, w0] [Capsule].
+
+    ``daily`` in (0, 1] is the share kept per day. Negative days (the clock went back) count as 0.
+    """
+    return w0 * math.pow(daily, max(0.0, days))
+
+
+def coactivate(weight: float, step: float, cap: float) -> float:
+    """Return an edge's weight after both its ends were active at once: ``min(weight + step, cap)`` [Capsule].
+
+    ``weight`` is the rest that decay has left at that moment: an edge fades first and then grows.
+    """
+    return min(weight + step, cap)
+
+
+def transmission(weight: float) -> float:
+    """Return the share of activation that an edge passes on: ``weight / (weight + 1)``, in [0, 1).
+
+    A path passes the product, so that no detour outranks its own first hop; raw weights multiplied would grow along it.
+    ``weight / cap`` would keep a new edge below the threshold of [Capsule].
+    """
+    return weight / (weight + 1)
+
+
+def days_until(w0: float, floor: float, daily: float) -> float:
+    """Return the days until an edge's weight falls to ``floor``: ``log(floor / w0) / log(daily)`` [Capsule].
+
+    The edge is pruned then. They are 0 if it is there already, infinite if it never will be: the inverse of
+    :func:`edge_weight`.
+    """
+    if w0 <= floor:
+        return 0.0
+    return (math.log(floor) - math.log(w0)) / math.log(daily) if floor > 0 and daily < 1 else math.inf
+
+
+def combined(evidence: Iterable[tuple[Hashable, float]]) -> float:
+    """Return the confidence that evidence gives together: ``1 − Π(1 − cᵢ)``, in [0, 1] [SIYA §3.3].
+
+    Each piece comes with its origin. Pieces of the same origin are not independent, and the surest of them counts.
+    Without evidence it is 0.
+    """
+    surest: dict[Hashable, float] = {}
+    for origin, confidence in evidence:
+        surest[origin] = max(confidence, surest.get(origin, 0.0))
+    return 1.0 - math.prod(1.0 - confidence for confidence in sorted(surest.values()))
+
+
+def faded(confidence: float, days: float, *, half_life: float, floor: float) -> float:
+    """Return the rest of ``confidence`` when nothing has confirmed it for ``days`` [SIYA §3.3].
+
+    It is ``c · 2^(−days / half_life)``, but ``floor`` at least, or ``confidence`` itself if that is less. Negative days
+    (the clock went back) count as 0.
+    """
+    return max(min(confidence, floor), confidence * math.exp2(-max(0.0, days) / half_life))
+
+
+def recurrence(uses: Iterable[tuple[datetime, str]], *, turns: int, hours: float) -> frozenset[str]:
+    """Return the turns that use something within ``hours`` of each other [Tidal §2.4].
+
+    Fewer than ``turns`` of them count as none. ``uses`` are times with the turns' ids, in any order; a turn counts
+    once. Of several such spans the earliest counts, with every turn in it.
+    """
+    ordered = sorted(uses)
+    for start, _ in ordered:
+        within = frozenset(turn for at, turn in ordered if 0 <= hours_between(start, at) <= hours)
+        if len(within) >= turns:
+            return within
+    return frozenset()

@@ -1,13 +1,16 @@
-"""Read a text as search terms: one analysis for stored texts and for queries."""
+"""Texts as search terms, by one analysis for stored texts and for queries, and what one text repeats of another."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 
-from tidal_plugins.english.words import STOP_WORDS, UNSPACED, stem
+from tidal_plugins.english.words import DENIAL, PLEASANTRIES, STOP_WORDS, UNSPACED, stem
 from tidal_plugins.patterns import lazy_re
 
+_EMPTY = STOP_WORDS | PLEASANTRIES
+_TOKEN = lazy_re(r"\w+")
 _MAX_TERM = 64  # characters; longer runs are no words, and are cut so that a hostile text cannot swell the index
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'") | {"\uff9e": "\u3099", "\uff9f": "\u309a"})
 _LONG_GAP = lazy_re(r"(\W{8})\W{8,}")
@@ -52,6 +55,30 @@ def normal(text: str) -> str:
     """Return a text in the form in which two that say the same in the same words are equal: case and space folded."""
     folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split())
+
+
+def cites(answer: str, ids: Collection[str]) -> bool:
+    """Return whether an answer names one of ``ids`` as a whole word: cited as ``[ep:…]`` or ``[mem:…]``, or bare."""
+    return not set(ids).isdisjoint(_TOKEN.findall(answer))
+
+
+def echoes(answer: str, question: str, entry: str, *, words: int, share: float) -> bool:
+    """Return whether an answer says something that only the entry could have told it.
+
+    Words of the question are not news. Of the entry's other words, the answer must repeat at least ``words``, or say
+    nothing else («Lisbon.»). It must not only deny them («not Lisbon») unless the entry denies them too. They must be
+    at least ``share`` of the new words of the entry or of the answer, whichever has fewer (a document says more than an
+    answer can repeat, an essay more than a line of memory). Words are whole, without stop words and pleasantries.
+    """
+    asked = _content(question)
+    told, said = _content(entry) - asked, _content(answer) - asked
+    affirmed = answer if DENIAL.search(entry) else DENIAL.sub(" ", answer)
+    common, fewer = len(told & said & _content(affirmed)), min(len(told), len(said))
+    return common >= max(1, min(words, len(said))) and common >= share * fewer
+
+
+def _content(text: str) -> set[str]:
+    return set(terms(text, stop=_EMPTY))
 
 
 def _chunks(text: str) -> list[str]:

@@ -14,8 +14,7 @@ from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.model.session import SignalType
-from tidal_plugins.scoring.decay import hours_until, weight
-from tidal_plugins.scoring.signals import added
+from tidal_plugins.scoring.decay import added, hours_until, weight
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import SignalTuning
 

@@ -18,9 +18,8 @@ from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.scoring.priority import MIN_PRIORITY, sentence_priority, tool_priority
+from tidal_plugins.scoring.priority import LEAST, MIN_PRIORITY, carried, sentence_priority, tool_priority
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.scoring.worth import LEAST, carried
 from tidal_plugins.summarising.outcomes import PLAN, Check, Kind, Outcome, covers, outcomes
 from tidal_plugins.summarising.verdicts import check_key
 

@@ -20,7 +20,7 @@ from tidal_plugins.model.clock import MICROSECOND, from_micros, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.model.link import Link
-from tidal_plugins.scoring.confidence import combined
+from tidal_plugins.scoring.decay import combined
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 RELATION, STATE, DENIAL = "relation", "state", "denial"

@@ -118,7 +118,8 @@ def _without_derived(found: Candidates, rivals: Rows, channels: Channels) -> Row
     made[0] = False
     rivals = rivals[~made]
     ids = found.columns.ids(found.rows[rivals])
-    return rivals[np.array([id_ not in made_from for id_ in ids], bool)]
+    kept: Rows = rivals[np.array([id_ not in made_from for id_ in ids], bool)]
+    return kept
 
 
 def _margin(found: Candidates, rivals: Rows, standing: Sequence[float], question: Question, settings: Tuning) -> float:

@@ -42,13 +42,18 @@ def main() -> None:
         for user, agent in TURNS:
             memory.record(user, agent, thread="monday")
         memory.graph.index_pending()
-        said = [(role, text) for turn in 8 * TURNS for role, text in zip(("user", "assistant"), turn, strict=True)]
-        messages = [Message(role, f"{text} ({place})") for place, (role, text) in enumerate(said)]
+        messages = [
+            message
+            for place in range(8)
+            for user, agent in TURNS
+            for message in (Message("user", f"{user} ({place})"), Message("assistant", f"{agent} ({place})"))
+        ]
+        threads = iter(("tuesday", "wednesday"))  # what was compacted once is not compacted again
         calls: dict[str, Callable[[], Any]] = {
             "recall": lambda: memory.recall(QUESTION),
             "whisper": lambda: memory.whisper(QUESTION),
             "record": lambda: memory.record("Ada moved the bees.", "To the garden, then.", thread="monday"),
-            "compaction": lambda: memory.compactor(max_tokens=600).compact(messages, thread="tuesday"),
+            "compaction": lambda: memory.compactor(max_tokens=600).compact(messages, thread=next(threads)),
         }
         for name, call in calls.items():
             call()

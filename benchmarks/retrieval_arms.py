@@ -15,7 +15,7 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
-from tidal_plugins.retrieval import understand
+from tidal_plugins.retrieval import pipeline
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.settings import Profile
@@ -130,10 +130,10 @@ def names_stay(arm: Arm) -> Arm:
     """Return an arm of recall that embeds a question unchanged. No setting does that, so this uses internals."""
 
     def ask(question: str) -> list[str]:
-        vars(understand).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
+        vars(pipeline).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
         try:
             return arm(question)
         finally:
-            vars(understand).update(to_query=to_query)
+            vars(pipeline).update(to_query=to_query)
 
     return ask

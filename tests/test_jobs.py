@@ -229,7 +229,7 @@ def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQL
 # every kind that a memory has
 
 
-WAYS = {"link": "ingestion.associate.Linker", "supersede": "facts.finding.SupersessionFinder"}
+WAYS = {"link": "ingestion.uses.Linker", "supersede": "facts.finding.SupersessionFinder"}
 
 
 def fail(*_: object) -> int:

@@ -129,12 +129,11 @@ class TidalMemory(CompactingView):
         one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
         and ``InvalidText``.
         """
-        from tidal_plugins.ingestion.check import identified, one_turn
-        from tidal_plugins.ingestion.record import record
+        from tidal_plugins.ingestion.record import one_turn, record
         from tidal_plugins.model.exchange import Exchange
 
         said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
-        turn, services = identified(Exchange(said, thread, id, occurred_at, surfaced, meta)), self._services
+        turn, services = Exchange(said, thread, id, occurred_at, surfaced, meta), self._services
         with services.worker.recording(self.scope):
             [episode] = record(services.writer, services.affect, self.scope, [turn], self.now())
         return episode
@@ -175,7 +174,7 @@ class TidalMemory(CompactingView):
         headings and sentences; a document is ranked by its best passage. A text that is remembered again returns the
         entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
         """
-        from tidal_plugins.ingestion.remember import remember, to_notes
+        from tidal_plugins.ingestion.record import remember, to_notes
         from tidal_plugins.model.note import Note
 
         if not isinstance(text, Iterable | Note):

@@ -18,9 +18,9 @@ from tidal_plugins.facts.finding import SUPERSEDE, SupersessionFinder
 from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.ingestion.associate import LINK, Linker
 from tidal_plugins.ingestion.indexing import INDEX, EntryIndexer
 from tidal_plugins.ingestion.tombstones import missing
+from tidal_plugins.ingestion.uses import LINK, Linker
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.handler import Done, Handler, run
 from tidal_plugins.jobs.queue import Jobs
@@ -248,7 +248,7 @@ class Services:
 
     def episodes(self, scope: Scope) -> Episodes:
         """Return a function that reads episodes of a scope by id, with their words as they were corrected."""
-        from tidal_plugins.ingestion.corrections import read_corrected
+        from tidal_plugins.ingestion.episodes import read_corrected
 
         return partial(read_corrected, self.storage, scope)
 

@@ -19,7 +19,7 @@ from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, 
 
 from tidal_plugins import Closed, Entry, InvalidInput, TidalError, TidalMemory, Tier
 from tidal_plugins.ingestion.indexing import parts_of
-from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
+from tidal_plugins.ingestion.tombstones import mark_unscrubbed, scrub
 from tidal_plugins.model.entry import Scope, check_scope, derive_id
 from tidal_plugins.retrieval.request import MAX_CHARS
 from tidal_plugins.retrieval.search import Channels

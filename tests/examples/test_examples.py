@@ -17,7 +17,7 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 PREPARE = """
 import langchain.agents, langchain.chat_models, langgraph.checkpoint.sqlite, langgraph.prebuilt, llama_index.core
 import langchain_tidal, langgraph_tidal, llama_index_tidal, onnxruntime, rich.console, tokenizers
-import tidal_plugins.retrieval.pipeline, tidal_plugins.ingestion.pipeline, tidal_plugins.storage.sqlite
+import tidal_plugins.retrieval.pipeline, tidal_plugins.ingestion.record, tidal_plugins.storage.sqlite
 """
 """Imports most of what examples take seconds to import. They import the rest, and their own modules, themselves."""
 

@@ -112,7 +112,7 @@ def test_two_threads_leave_one_text(memory: TidalMemory) -> None:
 
 def test_nothing_changes_if_it_fails_on_the_way(memory: TidalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     old, before = said(memory), relations(memory)
-    monkeypatch.setattr("tidal_plugins.ingestion.correct.flag", lambda *_: 1 / 0)  # the last step but two
+    monkeypatch.setattr("tidal_plugins.ingestion.correct.flag_claims", lambda *_: 1 / 0)  # the last step but two
     with pytest.raises(ZeroDivisionError):
         memory.entries.correct(old.id, LISBON)
     assert memory.get(old.id) == old

@@ -12,10 +12,9 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.state import Covered
 from tidal_plugins.compaction.turns import Turn
 from tidal_plugins.errors import BrokenInvariant, CompactionError, InvalidInput
-from tidal_plugins.ingestion.episodes import from_entry, read_episodes
+from tidal_plugins.ingestion.episodes import from_entry, read_episodes, unframed
 from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
-from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.model.entry import EPISODE, Scope

@@ -26,8 +26,7 @@ from tidal_plugins.dossiers.stored import (
 )
 from tidal_plugins.errors import Conflict, NotFound
 from tidal_plugins.ingestion.derived import purge, write_derived
-from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
-from tidal_plugins.ingestion.tombstones import remove_tombstones
+from tidal_plugins.ingestion.tombstones import mark_unscrubbed, remove_tombstones, scrub
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.dossier import Dossier

@@ -147,7 +147,7 @@ class Episodes:
         Episodes that are ``replaced``, because their turns were regenerated or edited, leave recall. They stay
         readable, and ``recall(…, include_archived=True)`` finds them. Episodes that are ``back`` are in recall again.
         """
-        from tidal_plugins.ingestion.branches import follow
+        from tidal_plugins.ingestion.history import follow
 
         if not isinstance(follows, Mapping):
             raise InvalidInput(f"follows is a mapping of ids, {{later: earlier}}, got {shown(follows)}")

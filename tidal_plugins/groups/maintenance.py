@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.ingestion.erasures import noted_erasures
 from tidal_plugins.ingestion.gate import Admitted, admitted
+from tidal_plugins.ingestion.tombstones import noted_erasures
 from tidal_plugins.maintenance.runs import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware

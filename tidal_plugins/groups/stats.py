@@ -8,7 +8,7 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.facts.finding import SUPERSEDE
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.ingestion.scrub import UNSCRUBBED
+from tidal_plugins.ingestion.tombstones import UNSCRUBBED
 from tidal_plugins.maintenance.tiers import count_tiers
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.stats import Stats

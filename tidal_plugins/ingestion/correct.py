@@ -7,18 +7,17 @@ that were said in it; the graph reads them as they were corrected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import Conflict, Forgotten, InvalidInput
-from tidal_plugins.facts.conflicts import FACT_CHANNEL, close_quoting
+from tidal_plugins.facts.conflicts import FACT_CHANNEL, Said, close_quoting
 from tidal_plugins.facts.invalidation import SupersessionStore
-from tidal_plugins.ingestion.batch import Batch
-from tidal_plugins.ingestion.derived import purge
-from tidal_plugins.ingestion.following import forget_derived, read_notes, read_turns
-from tidal_plugins.ingestion.pipeline import flag, load_links, prepare_notes
-from tidal_plugins.ingestion.plan import Plan, Writing
+from tidal_plugins.facts.versions import flag_claims
+from tidal_plugins.ingestion.derived import forget_derived, purge
 from tidal_plugins.ingestion.repeats import duplicates, promote, reword
+from tidal_plugins.ingestion.store import read_notes, read_turns
 from tidal_plugins.ingestion.writer import Writer, unfading
 from tidal_plugins.jobs.queue import note
 from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
@@ -48,9 +47,8 @@ def correct(
     said = _checked(writer, entry, text)
     if expected is not None and expected != entry.text:
         raise Conflict(f"{shown(entry.id)} was corrected since it was read, and nothing was changed: read it again")
-    writing = Writing(writer, scope, now)
-    plan = Plan([replace(entry, text=said, recorded_at=now)])
-    prepare_notes(writing, [plan])
+    new = replace(entry, text=said, recorded_at=now)
+    [record], claims = writer.records([new]), writer.claims(scope, [new])
     old = _wording(writer, scope, entry, now)
     [earlier] = writer.records([old])
     while True:
@@ -64,48 +62,43 @@ def correct(
                 raise Conflict(f"{shown(entry.id)} was changed meanwhile, and nothing was corrected: read it again")
             if repeating != duplicates(writer, scope, {entry.id}):
                 continue  # it was said again
-            again = _Withdrawn(writer, scope, standing, now).all()
+            again = _withdraw(writer, scope, standing, now)
             promote(writer, scope, {entry.id}, promoted, now)
-            return _store(writing, plan, standing, earlier, again)
+            return _store(writer, scope, standing, record, claims, earlier, again, now)
 
 
-@dataclass(frozen=True, slots=True)
-class _Withdrawn:
-    """Takes back what was read from the words of an entry. Use it inside the transaction that changes them."""
-
-    writer: Writer
-    scope: Scope
-    entry: Entry
-    now: datetime
-
-    def all(self) -> set[str]:
-        """Take it back, and return the ids of the episodes to read anew."""
-        storage, scope, id_ = self.writer.storage, self.scope, self.entry.id
-        later = SupersessionStore(storage, scope).withdraw(id_)
-        close_quoting(storage, scope, [id_])
-        derived = forget_derived(self.writer, scope, [self.entry], (), self.now)
-        purge(storage, scope, {id_, *derived}, self.now)
-        episodes = {one.episode for one in storage.get(scope, later).values()} | {self.entry.episode}
-        return {episode for episode in episodes if episode}
+def _withdraw(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> set[str]:
+    """Take back what was read from the words of an entry, and return the ids of the episodes to read anew."""
+    storage = writer.storage
+    later = SupersessionStore(storage, scope).withdraw(entry.id)
+    close_quoting(storage, scope, [entry.id])
+    derived = forget_derived(writer, scope, [entry], (), now)
+    purge(storage, scope, {entry.id, *derived}, now)
+    episodes = {one.episode for one in storage.get(scope, later).values()} | {entry.episode}
+    return {episode for episode in episodes if episode}
 
 
-def _store(writing: Writing, plan: Plan, standing: Entry, earlier: Record, episodes: set[str]) -> Entry:
+def _store(
+    writer: Writer,
+    scope: Scope,
+    standing: Entry,
+    record: Record,
+    claims: Sequence[Said],
+    earlier: Record,
+    episodes: set[str],
+    now: datetime,
+) -> Entry:
     """Store the new text with the strength that the entry has by now, and the earlier one. Return the entry."""
-    writer, scope, now = writing.writer, writing.scope, writing.now
-    [new] = plan.entries
-    stored = replace(standing, text=new.text, recorded_at=now)
-    writer.put(scope, [replace(plan.records[new.id], entry=stored)], replace=True)
+    storage, old = writer.storage, earlier.entry
+    stored = replace(standing, text=record.entry.text, recorded_at=now)
+    writer.put(scope, [replace(record, entry=stored)], replace=True)
     writer.put(scope, [earlier])
     reword(writer, scope, stored, now)
-    old = earlier.entry
-    wording = Link(derive_id(scope, WORDING, new.id, old.id), WORDING, new.id, old.id, recorded_at=now)
-    writer.storage.put_links(scope, [wording])
-    SupersessionStore(writer.storage, scope).correct(stored, old, _replacement(old.text, stored.text), now)
-    batch = Batch(writing)
-    load_links(batch, [plan])
-    flag(batch, plan)
-    batch.store()
-    forget_sentences(storage := writer.storage, scope, [stored.id])
+    wording = Link(derive_id(scope, WORDING, stored.id, old.id), WORDING, stored.id, old.id, recorded_at=now)
+    storage.put_links(scope, [wording])
+    SupersessionStore(storage, scope).correct(stored, old, _replacement(old.text, stored.text), now)
+    flag_claims(storage, scope, claims)
+    forget_sentences(storage, scope, [stored.id])
     if not read_turns(writer, scope, sorted(episodes), episodes, now):
         read_notes(writer, scope, [stored], now)
     note(storage, scope, now)

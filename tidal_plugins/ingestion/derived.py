@@ -13,7 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.ingestion.tombstones import add_tombstones
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.jobs.queue import note
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.shorthands import read_document, write_document
 
@@ -66,3 +68,19 @@ def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) 
         storage.erase(scope, list(found))
         left = found
     return emptied
+
+
+def forget_derived(
+    writer: Writer, scope: Scope, entries: Collection[Entry], blanked: Collection[str], now: datetime
+) -> set[str]:
+    """Remove from the graph what was read in entries that are about to be erased, and return the ids of the entries
+    that go with it. ``blanked`` are the episodes that lose a part: their jobs begin anew, without their errors.
+
+    Call it inside the transaction that erases them. Erasing an entry removes its own jobs.
+    """
+    from tidal_plugins.graph.indexing.forgetting import forget_graph
+
+    gone = forget_graph(writer.storage, scope, entries, writer.settings.graph.functional, now)
+    if writer.jobs.renew(scope, blanked, now) or gone:
+        note(writer.storage, scope, now)
+    return gone

@@ -9,7 +9,7 @@ from itertools import islice
 
 from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.ingestion.forget import forget
-from tidal_plugins.ingestion.remember import remember
+from tidal_plugins.ingestion.record import remember
 from tidal_plugins.ingestion.tombstones import FORGOTTEN, remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.document import Document

@@ -1,59 +1,39 @@
-"""Episodes as entries: one row each, with a summary that recall can find and the messages verbatim in the metadata."""
+"""Episodes as entries: one row each, with a summary that recall can find and the messages verbatim in the metadata.
+
+Frames that recall put into a turn stand verbatim in its episode, and go when a memory that they cite is forgotten.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.ingestion.batch import Batch
-from tidal_plugins.ingestion.plan import TurnPlan
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
+from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.fence import FRAMED, Frames
+from tidal_plugins.model.link import WORDING
+from tidal_plugins.storage.base import Storage, WhereLinks
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-    from tidal_plugins.ingestion.writer import Writer
-
 TOOL_TAG = "tool:"
-
 
 TURNS = "turns"
 """Collection of counters: the number of the last turn of each thread."""
+
+SHOWS = "shows"
+"""Kind of the link from an episode to an id that a frame in its messages cites."""
 
 
 def read_episodes(storage: Storage, scope: Scope, ids: Iterable[str]) -> dict[str, Episode]:
     """Return the episodes that are there, by id."""
     return {id_: from_entry(entry) for id_, entry in storage.get(scope, list(ids)).items()}
-
-
-def load_numbers(batch: Batch, plans: Sequence[TurnPlan]) -> None:
-    """Read the numbers of the last turns of threads."""
-    batch.load_documents(TURNS, [key for plan in plans if (key := _counter(batch.scope, plan)) is not None])
-
-
-def number(batch: Batch, plan: TurnPlan) -> None:
-    """Give a new turn its number. The turns of a thread count from 1 in the order in which they were recorded; a turn
-    without a thread has the number 0."""
-    key = _counter(batch.scope, plan)
-    if key is not None:
-        turn = 1 + (batch.document(TURNS, key) or 0)
-        batch.set_document(TURNS, key, turn)
-        plan.episode = replace(plan.episode, turn=turn)
-
-
-def store_episode(batch: Batch, plan: TurnPlan) -> None:
-    """Store an episode, new or grown."""
-    record = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
-    if plan.known is None:
-        batch.add(record)
-    else:
-        batch.replace(record)
 
 
 def to_entry(episode: Episode) -> Entry:
@@ -98,6 +78,34 @@ def from_entry(entry: Entry) -> Episode:
     )
 
 
+def wordings(storage: Storage, scope: Scope, ids: Iterable[str]) -> dict[str, Entry]:
+    """Return the entries that keep earlier wordings of some entries, by id."""
+    links = storage.links(scope, WhereLinks(sources=list(ids), kinds=[WORDING]))
+    return storage.get(scope, [link.target for link in links]) if links else {}
+
+
+def read_corrected(storage: Storage, scope: Scope, ids: Iterable[str]) -> dict[str, Episode]:
+    """Return the episodes that are there, by id, with the words of their messages as they were corrected."""
+    found = read_episodes(storage, scope, ids)
+    said = {id_ for episode in found.values() for id_ in episode.entries}
+    links = storage.links(scope, WhereLinks(sources=said, kinds=[WORDING])) if said else []
+    corrected = storage.get(scope, {link.source for link in links}) if links else {}
+    return {id_: _as_corrected(episode, corrected) for id_, episode in found.items()} if corrected else found
+
+
+def _as_corrected(episode: Episode, corrected: Mapping[str, Entry]) -> Episode:
+    def reworded(message: Message) -> Message:
+        entry = corrected.get(message_entry_id(episode, message))
+        return message if entry is None or message.text == FORGOTTEN_TEXT else replace(message, text=entry.text)
+
+    return replace(episode, messages=tuple(map(reworded, episode.messages)))
+
+
+def message_ids(row: Entry) -> set[str]:
+    """Return the ids of the messages of the episode that a row holds."""
+    return {message["id"] for message in row.metadata["messages"]}
+
+
 def summarised(writer: Writer, scope: Scope, id_: str, text: str) -> None:
     """Give an episode another summary, if it is still there. Takes no lock while it embeds."""
     while row := writer.storage.get(scope, [id_]).get(id_):
@@ -125,12 +133,52 @@ def summary(messages: Iterable[Message], max_chars: int) -> str:
     return " → ".join(part for part in (question, ran[: max_chars // 4] + answer) if part.strip()).strip()
 
 
-def _counter(scope: Scope, plan: TurnPlan) -> str | None:
-    """Return the key of the counter that gives a turn its number, or ``None`` if it needs none."""
-    thread = plan.episode.thread
-    if plan.known is not None or thread is None:
-        return None
-    return derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
+def cited_by(message: Message, frames: Frames) -> set[str]:
+    """Return the ids that the frames in a message, or in the results of its calls, cite."""
+    if not _is_framed(message):
+        return set()
+    texts = [message.text, *(call.result for call in message.tool_calls if call.result)]
+    return {id_ for text in texts for id_ in frames.cited(text)}
+
+
+def showing(writer: Writer, scope: Scope, entries: Iterable[Entry]) -> set[str]:
+    """Return the ids of the episodes in which recall showed one of these entries."""
+    cited = {id_ for entry in entries for id_ in (entry.id, entry.episode) if id_}
+    return {link.source for link in writer.storage.links(scope, WhereLinks(targets=cited, kinds=[SHOWS]))}
+
+
+def without_shown(episode: Episode, frames: Frames) -> Episode:
+    """Return an episode without what recall showed in it."""
+    return replace(episode, messages=unframed(episode.messages, frames))
+
+
+def without_gone(message: Message, gone: Collection[str], frames: Frames) -> Message:
+    """Return a message, without its frames if they cite one of the ids that are ``gone``."""
+    if cited_by(message, frames).isdisjoint(gone):
+        return message
+    [left] = unframed([message], frames)
+    return left
+
+
+def unframed(messages: Iterable[Message], frames: Frames) -> tuple[Message, ...]:
+    """Return the messages as they are indexed and compared: without what recall added."""
+    return tuple(_unframed(message, frames) if _is_framed(message) else message for message in messages)
+
+
+def _unframed(message: Message, frames: Frames) -> Message:
+    text = frames.strip(message.text)
+    calls = tuple(_unframed_call(call, frames) for call in message.tool_calls)
+    same = text == message.text and calls == message.tool_calls
+    return message if same else replace(message, text=text, tool_calls=calls)
+
+
+def _unframed_call(call: ToolCall, frames: Frames) -> ToolCall:
+    return replace(call, result=frames.strip(call.result)) if call.result else call
+
+
+def _is_framed(message: Message) -> bool:
+    """Return whether a message may have a frame in it."""
+    return FRAMED in message.text or any(call.result and FRAMED in call.result for call in message.tool_calls)
 
 
 def _opening(text: str, max_chars: int) -> str:

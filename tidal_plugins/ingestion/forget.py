@@ -7,33 +7,38 @@ Derived documents that rest on them are emptied, known by their mark and their s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import forget_facts
-from tidal_plugins.ingestion.corrections import wordings
-from tidal_plugins.ingestion.damaged import damaged_entries, ids_of
-from tidal_plugins.ingestion.derived import purge
-from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
-from tidal_plugins.ingestion.erasures import note_erasure
-from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
-from tidal_plugins.ingestion.following import forget_derived
-from tidal_plugins.ingestion.frames import showing, without_shown
+from tidal_plugins.ingestion.derived import forget_derived, purge
+from tidal_plugins.ingestion.episodes import (
+    from_entry,
+    read_episodes,
+    showing,
+    summary,
+    to_entry,
+    unframed,
+    without_shown,
+    wordings,
+)
 from tidal_plugins.ingestion.repeats import duplicates, promote
-from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
-from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
-from tidal_plugins.ingestion.wording import unframed
+from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones, mark_unscrubbed, note_erasure, scrub
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
+from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.reading.sentences import forget_sentences
+from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
-from tidal_plugins.storage.damage import noticed
+from tidal_plugins.storage.damage import ENTRIES, UNKNOWN, Damaged, noticed
 from tidal_plugins.storage.repeating import repeated
 
 
@@ -204,7 +209,7 @@ class _Plan:
 def _planned(writer: Writer, scope: Scope, ids: Collection[str], texts: Texts | None) -> _Plan:
     """Read what goes with ``ids`` and, with ``texts``, what has one of them in it."""
     volumes = writer.storage.statistics(scope).volumes
-    having, episodes = (set(), set()) if texts is None else found(writer.storage, scope, texts)
+    having, episodes = (set(), set()) if texts is None else find_texts(writer.storage, scope, texts)
     broken = damaged_entries(writer.storage, scope, {*ids, *having})
     to_delete = _chosen(writer, scope, {*ids, *having, *broken.said})
     shown = showing(writer, scope, to_delete.values())
@@ -272,3 +277,113 @@ def _leave_tombstones(writer: Writer, scope: Scope, entries: Collection[Entry], 
     for entry in entries:
         if entry.kind != EPISODE and is_distinct(entry.text):
             add_text_tombstone(writer.storage, scope, writer.mark(entry.text), now)
+
+
+# what has the same words
+
+
+DISTINCT = 4
+"""Content words from which on a text is recognised again, unless it has digits as secrets do: forgetting one «Run the
+tests again» must not blank every other."""
+PAGE = 500
+"""Entries that are read at once."""
+TELLING = 2
+"""Content words from which on any text is looked for as the whole of another: «Noted.» is said everywhere."""
+
+
+def is_distinct(text: str) -> bool:
+    """Return whether a text is recognised where it stands again, and not a phrase of every day."""
+    words = set(terms(text))
+    return len(words) >= DISTINCT or any(character.isdigit() for word in words for character in word)
+
+
+class Texts:
+    """Texts that are looked for, with case and space folded. One of every day counts only as the whole of another."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        folded = {text: normal(text) for text in texts}
+        self._whole = {said for text, said in folded.items() if len(set(terms(text))) >= TELLING}
+        self._parts = {
+            said: re.compile(rf"(?<!\w){re.escape(said)}(?!\w)") for text, said in folded.items() if is_distinct(text)
+        }
+
+    def are_in(self, text: str) -> bool:
+        """Return whether one of them stands in a text."""
+        said = normal(text)
+        return said in self._whole or any(
+            part in said and bool(form.search(said)) for part, form in self._parts.items()
+        )
+
+    def without(self, message: Message) -> Message:
+        """Return a message with a note in the place of its text, and of each argument and result, that has one."""
+        calls = tuple(
+            replace(call, arguments=self._blank(dict(call.arguments)), result=self._blank(call.result))
+            for call in message.tool_calls
+        )
+        return replace(message, text=self._blank(message.text), tool_calls=calls)
+
+    def _blank(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return FORGOTTEN_TEXT if self.are_in(value) else value
+        if isinstance(value, Mapping):
+            return {key: self._blank(item) for key, item in value.items()}
+        return [self._blank(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def find_texts(storage: Storage, scope: Scope, texts: Texts) -> tuple[set[str], set[str]]:
+    """Return the ids of the entries in which one of some texts stands, and those of the episodes whose messages have
+    one."""
+    ids, episodes, after = set[str](), set[str](), 0
+    while page := storage.find(scope, Where(), limit=PAGE, after=after):
+        after += len(page)
+        for entry in page:
+            if entry.kind != EPISODE:
+                ids |= {entry.id} if texts.are_in(entry.text) else set()
+            elif any(texts.without(message) != message for message in from_entry(entry).messages):
+                episodes.add(entry.id)
+    return ids, episodes
+
+
+def texts_of(storage: Storage, scope: Scope, ids: Collection[str]) -> Texts:
+    """Return the texts of entries, and of all that was said in episodes."""
+    entries = storage.get(scope, ids)
+    said = {entry.id for entry in entries.values() if entry.kind == EPISODE}
+    within = storage.find(scope, Where(episodes=said)) if said else []
+    return Texts(entry.text for entry in [*entries.values(), *within] if entry.kind != EPISODE)
+
+
+# damaged entries
+
+
+class DamagedEntries(NamedTuple):
+    """The ids of damaged entries that are to be forgotten, of the intact entries that were said in those of them that
+    are episodes, and of the intact episodes in which they were said."""
+
+    ids: set[str]
+    said: set[str]
+    heard: set[str]
+
+
+def damaged_entries(storage: Storage, scope: Scope, ids: Collection[str]) -> DamagedEntries:
+    """Return the damaged entries that ``ids`` name, themselves or as the episodes in which they were said."""
+    with noticed() as damaged:
+        found = storage.get(scope, ids).values()
+        storage.get(scope, [said for entry in found if entry.kind == EPISODE for said in from_entry(entry).entries])
+        episodes = ids_of(damaged)
+        said = storage.find(scope, Where(episodes=episodes)) if episodes else []
+    broken = ids_of(damaged)
+    return DamagedEntries(broken, {entry.id for entry in said}, _heard(storage, scope, broken) if broken else set())
+
+
+def ids_of(damaged: Iterable[Damaged]) -> set[str]:
+    """Return the ids of those damaged rows that are entries."""
+    return {row.name for row in damaged if row.table == ENTRIES and row.name != UNKNOWN}
+
+
+def _heard(storage: Storage, scope: Scope, ids: Collection[str]) -> set[str]:
+    """Return the episodes that have one of these entries: a damaged row does not say whose it is."""
+    heard, after, where = set[str](), 0, Where(kinds={EPISODE})
+    while page := storage.find(scope, where, limit=PAGE, after=after):
+        after += len(page)
+        heard.update(entry.id for entry in page if not set(ids).isdisjoint(from_entry(entry).entries))
+    return heard

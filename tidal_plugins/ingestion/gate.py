@@ -7,15 +7,13 @@ It is off unless ``Settings.gate.enabled``. Nothing is dropped: an ephemeral ent
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.ingestion.batch import Batch
-from tidal_plugins.ingestion.plan import Plan, Writing
-from tidal_plugins.ingestion.writer import unfading
+from tidal_plugins.ingestion.writer import Writer, unfading
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS, Entry, Scope
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
@@ -45,46 +43,32 @@ class Admitted(NamedTuple):
         return self.ephemeral / max(1, self.consolidated + self.ephemeral)
 
 
-def compare(writing: Writing, plans: Sequence[Plan]) -> None:
-    """Find the highest cosine of each new entry to an entry that is stored or belongs to a plan before its own.
+def nearest(
+    writer: Writer, scope: Scope, groups: Iterable[Sequence[Entry]], records: Mapping[str, Record]
+) -> dict[str, float]:
+    """Return the highest cosine of each new entry to an entry that is stored or belongs to a group before its own.
 
     A long text is compared by its first passage. The first entries of a scope have no cosine. Takes no lock.
     """
-    writer = writing.writer
-    if not writer.settings.gate.enabled:
-        return
+    found: dict[str, float] = {}
     earlier: list[NDArray[np.float32]] = []
     with writer.storage.snapshot():
-        new = [plan.records[entry.id] for plan in plans for entry in plan.entries]
-        current = {record.entry.id: record for record in writer.current(new)}
-        for plan in plans:
-            vectors, nearest = _vectors(current[entry.id] for entry in plan.entries), {}
+        new = [[records[entry.id] for entry in group] for group in groups]
+        current = {record.entry.id: record for record in writer.current([one for group in new for one in group])}
+        for group in new:
+            vectors = _vectors(current[record.entry.id] for record in group)
             for id_, vector in vectors.items():
-                stored = _stored(writer.storage, writing.scope, id_, vector)
+                stored = _stored(writer.storage, scope, id_, vector)
                 if cosines := [*stored, *(float(other @ vector) for other in earlier)]:
-                    nearest[id_] = max(cosines)
-            plan.nearest = nearest
+                    found[id_] = max(cosines)
             earlier += vectors.values()
+    return found
 
 
-def admit(batch: Batch, plan: Plan) -> None:
-    """Decide on each new entry. Entries stay as they are when the gate is off."""
-    settings = batch.writer.settings.gate
-    if settings.enabled:
-        plan.entries = [
-            _decide(entry, plan.intensity, plan.nearest.get(entry.id), batch.now, settings) for entry in plan.entries
-        ]
-
-
-def tally(batch: Batch, plan: Plan) -> None:
-    """Count the decisions on entries that are no repetitions."""
-    new = (entry for entry in plan.entries if entry.id not in plan.repetitions)
-    decided = [entry.admission for entry in new if entry.admission]
-    if decided:
-        ephemeral = sum(admission.ephemeral for admission in decided)
-        before = Admitted(*(batch.document(ADMISSIONS, ADMISSIONS) or ()))
-        counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
-        batch.set_document(ADMISSIONS, ADMISSIONS, counts)
+def counted(before: Sequence[int] | None, decisions: Sequence[Admission]) -> Admitted:
+    """Return the counts with further decisions."""
+    kept, ephemeral = Admitted(*(before or ())), sum(admission.ephemeral for admission in decisions)
+    return Admitted(kept.consolidated + len(decisions) - ephemeral, kept.ephemeral + ephemeral)
 
 
 def admitted(storage: Storage, scope: Scope) -> Admitted:
@@ -93,7 +77,7 @@ def admitted(storage: Storage, scope: Scope) -> Admitted:
     return Admitted(*document.value) if document else Admitted()
 
 
-def _decide(entry: Entry, intensity: float, cosine: float | None, now: datetime, settings: GateTuning) -> Entry:
+def decided(entry: Entry, intensity: float, cosine: float | None, now: datetime, settings: GateTuning) -> Entry:
     """Return an entry with the decision on it. ``cosine`` is that to the nearest entry of its scope, if any."""
     new = surprise(None if cosine is None else 1 - cosine)
     worth = salience(

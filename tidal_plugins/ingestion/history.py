@@ -8,17 +8,20 @@ regenerated or edited begins a branch of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from tidal_plugins.ingestion.alignment import aligned
-from tidal_plugins.ingestion.episodes import from_entry, read_episodes
-from tidal_plugins.ingestion.wording import Words, folded, masked_words, said, unframed, words_of
-from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.ingestion.episodes import from_entry, read_episodes, unframed
+from tidal_plugins.ingestion.repeats import FIRST, duplicates, promote
+from tidal_plugins.ingestion.writer import Writer, reinforced, unfading
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message, final_of
+from tidal_plugins.model.exchange import Exchange, Message, final_of, query_of
+from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.storage.shorthands import set_tiers
+from tidal_plugins.validation import storable
 
 FOLLOWS = "follows"
 """Kind of the link from an episode to the one before it in the history that it was recorded from."""
@@ -235,3 +238,154 @@ def _follows(storage: Storage, scope: Scope, ids: Sequence[str]) -> dict[str, st
 
 def _asks(episode: Episode, words: Words) -> bool:
     return bool(words.question) and words_of(episode.messages).question == words.question
+
+
+# the words of turns
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words that a turn is known by, white space folded. ``said`` is all that the agent said in it, without any."""
+
+    question: str
+    answer: str
+    said: str = field(default="", compare=False)
+
+    def same(self, stored: Words) -> bool:
+        """Return whether an episode with the words ``stored`` holds this turn, as far as it was not forgotten.
+
+        A client that streams puts all that the agent said in a turn into one message.
+        """
+        if stored == self or (stored.question == self.question and stored.said == self.said):
+            return bool(self.question or self.answer)
+        blank = stored.question == FORGOTTEN_TEXT, stored.answer == FORGOTTEN_TEXT
+        question, answer = blank[0] or self.question == stored.question, blank[1] or self.answer == stored.answer
+        return question and answer and any(blank) and not all(blank)
+
+
+def masked_words(writer: Writer, scope: Scope, history: Sequence[Exchange]) -> list[Words]:
+    """Return the words of turns as they would be stored: those that were forgotten on request are blank."""
+    turns = [[replace(message, text=storable(message.text)) for message in exchange.messages] for exchange in history]
+    gone = writer.forgotten(scope, {message.text for messages in turns for message in messages if message.text})
+    return [
+        words_of([replace(message, text=FORGOTTEN_TEXT) if message.text in gone else message for message in messages])
+        for messages in turns
+    ]
+
+
+def words_of(messages: Sequence[Message]) -> Words:
+    final = final_of(messages)
+    said = [folded(message.text) for message in messages if message.role == "assistant" and message.text]
+    answer = folded(final.text) if final else ""
+    return Words(folded(query_of(messages)), answer, "".join(said).replace(" ", ""))
+
+
+def folded(text: str) -> str:
+    return " ".join(storable(text).split())
+
+
+def said(writer: Writer, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return passed messages as the stored ones are compared: without what recall added, secrets replaced."""
+    return unframed(writer.redaction.comparable(messages), writer.frames)
+
+
+# branches
+
+
+def follow(
+    writer: Writer,
+    scope: Scope,
+    follows: Mapping[str, str],
+    now: datetime,
+    *,
+    replaced: Collection[str] = (),
+    back: Collection[str] = (),
+) -> None:
+    """Note which episode followed which, take ``replaced`` episodes out of recall and ``back`` ones into it again.
+
+    Nothing is lost: the episodes stay readable, and a recall with ``include_archived`` finds them. Words that were said
+    again elsewhere are found there. Episodes of ``back`` that are in recall stay as they are, and ids that are not
+    known say nothing.
+    """
+    there = writer.storage.summaries(scope, back) if back else {}
+    back = [id_ for id_, row in there.items() if row.tier and row.tier.archived_at]
+    if not (follows or replaced or back):
+        return
+    links = [Link(derive_id(scope, FOLLOWS, later), FOLLOWS, later, earlier, now) for later, earlier in follows.items()]
+    while True:
+        aside, returning = _rows_of(writer, scope, replaced), _rows_of(writer, scope, back)
+        repeating = duplicates(writer, scope, aside.keys())
+        promoted = writer.records(list(writer.storage.get(scope, repeating).values()))
+        with writer.storage.transaction():
+            if repeating != duplicates(writer, scope, aside.keys()):
+                continue  # said again meanwhile
+            writer.storage.put_links(scope, links)
+            promote(writer, scope, aside.keys(), promoted, now)
+            writer.storage.erase_links(scope, WhereLinks(targets=aside.keys(), kinds=[FIRST]))
+            tiers = {
+                id_: replace(entry.tier or unfading(now), archived_at=now)
+                for id_, entry in aside.items()
+                if entry.tier is None or entry.tier.state(now) != "archived"
+            }
+            tiers |= {id_: tier for id_, entry in returning.items() if (tier := _returned(writer, entry, now))}
+            set_tiers(writer.storage, scope, tiers)
+        return
+
+
+def _rows_of(writer: Writer, scope: Scope, episodes: Collection[str]) -> dict[str, Entry]:
+    """Return the rows of episodes, and the entries of their texts."""
+    if not episodes:
+        return {}
+    rows = {id_: row for id_, row in writer.storage.get(scope, list(episodes)).items() if row.kind == EPISODE}
+    if not rows:
+        return {}
+    return rows | {entry.id: entry for entry in writer.storage.find(scope, Where(episodes=set(rows)))}
+
+
+def _returned(writer: Writer, entry: Entry, now: datetime) -> Tier | None:
+    """Return the tier of an entry that is in recall again: warm if it decays."""
+    if entry.tier is None:
+        return None
+    tier = replace(entry.tier, archived_at=None)
+    return reinforced(replace(entry, tier=tier), 0.0, now, writer.settings, used=False) or tier
+
+
+# alignment
+
+
+def aligned(left: int, right: int, same: Callable[[int, int], bool]) -> list[tuple[int, int]]:
+    """Return the pairs of positions of two sequences of these lengths that are the same, in order, as many as can be.
+
+    What is alike at the ends is paired first, so that a history that only grew takes as many comparisons as it has
+    turns.
+    """
+    end: list[tuple[int, int]] = []
+    while left and right and same(left - 1, right - 1):
+        left, right = left - 1, right - 1
+        end.append((left, right))
+    start = 0
+    while start < min(left, right) and same(start, start):
+        start += 1
+    head = [(place, place) for place in range(start)]
+    return [*head, *_longest(range(start, left), range(start, right), same), *reversed(end)]
+
+
+def _longest(left: range, right: range, same: Callable[[int, int], bool]) -> list[tuple[int, int]]:
+    """Return the pairs of a longest common subsequence by the usual table."""
+    if not left or not right:
+        return []
+    lengths = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    alike = [[same(one, other) for other in right] for one in left]
+    for i, row in enumerate(alike):
+        for j, equal in enumerate(row):
+            lengths[i + 1][j + 1] = lengths[i][j] + 1 if equal else max(lengths[i][j + 1], lengths[i + 1][j])
+    pairs, i, j = [], len(left), len(right)
+    while i and j:
+        if alike[i - 1][j - 1]:
+            i, j = i - 1, j - 1
+            pairs.append((left[i], right[j]))
+        elif lengths[i - 1][j] >= lengths[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return pairs[::-1]

@@ -1,77 +1,290 @@
-"""The state that the steps of a write share: what one turn, or one note, becomes."""
+"""Plans: what turns and notes add to a store, worked out without a lock.
+
+A write is ``input → plan → store``: :mod:`~tidal_plugins.ingestion.record` checks what is given,
+:func:`plan` works out the new entries from it and from what the store knows, :func:`prepare` adds what takes time
+(vectors, feelings, claims about facts), and :mod:`~tidal_plugins.ingestion.store` writes it all in one transaction. A
+note is a turn without an episode.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.english.tags import tags
+from tidal_plugins.errors import Forgotten
+from tidal_plugins.ingestion.episodes import (
+    cited_by,
+    from_entry,
+    message_ids,
+    summary,
+    to_entry,
+    unframed,
+    without_gone,
+)
+from tidal_plugins.ingestion.gate import nearest
+from tidal_plugins.ingestion.repeats import mark
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.language.importance import importances
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.storage.base import Record
+from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
+from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.trust import TRUST, Channel
+from tidal_plugins.secrets.finding import untagged
+from tidal_plugins.storage.base import Passage, Record
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tidal_plugins.facts.conflicts import Said
+
+SPOKEN = ("user", "assistant")
+"""Roles whose messages are entries."""
+
+TINY = 1e-6
+"""Length from which on a mean of vectors has a direction."""
 
 How = Literal["cited", "echoed"]
 """Way in which an answer used a memory that it was shown."""
 
+Given = Entry | Sequence[Exchange]
+"""A note as an entry, or the exchanges of one turn, checked."""
+
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """The place and the time of a write."""
+class Known:
+    """What a store knows of what is given: its rows, by id, and the ids and texts that were forgotten."""
 
-    writer: Writer
-    scope: Scope
-    now: datetime
+    rows: Mapping[str, Entry] = field(default_factory=dict)
+    ids: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """New entries on their way into the store. The steps fill in what they find out."""
+    """What one turn, or one note, adds to a store.
 
-    entries: list[Entry]
-    records: Mapping[str, Record] = field(default_factory=dict)
-    """The records of the whole batch, by entry id."""
-    nearest: Mapping[str, float] = field(default_factory=dict)
-    """The cosine of each new entry to the nearest known one. Only the write gate asks for it."""
-    claims: list[Said] = field(default_factory=list)
-    """The claims of the entries about facts."""
-    marks: Mapping[str, str] = field(default_factory=dict)
-    """What each entry says and in which voice, as a keyed hash, by entry id."""
-    intensity: float = 0.0
-    """The strength of the strongest feeling, in [0, 1]."""
-    repetitions: set[str] = field(default_factory=set)
-    """The ids of entries that repeat a known one word for word."""
+    Attributes:
+        entries: the new entries.
+        episode: the episode of a turn, with what is new in it.
+        known: the episode as it is stored already.
+        query: what is new of what was asked.
+        answer: what is new of what was answered.
+    """
+
+    entries: Sequence[Entry]
+    episode: Episode | None = None
+    known: Episode | None = None
+    query: str = ""
+    answer: str = ""
 
 
-@dataclass(slots=True)
-class TurnPlan(Plan):
-    """One exchange on its way into the store."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a store needs of the entries of some plans.
 
-    episode: Episode = field(kw_only=True)
-    known: Episode | None = field(kw_only=True)
-    """The episode as it is stored already."""
-    fresh: Episode = field(kw_only=True)
-    """The episode with only the messages that are new: its feeling and its entries come from these."""
-    affect: AffectLoop = field(kw_only=True)
-    query: Affect = field(default_factory=Affect)
-    answer: Affect = field(default_factory=Affect)
-    feelings: Mapping[str, Affect] = field(default_factory=dict)
-    """The feeling of each entry's text, by entry id."""
+    Attributes:
+        records: the entries and episodes with their vectors, by id.
+        marks: what each entry says and in which voice, as a keyed hash, by id.
+        claims: what the entries claim of facts.
+        nearest: the cosine of each entry to the nearest known one, for the write gate.
+        feelings: how each text feels.
+        asked: how each user's turn feels to the rule of the mood.
+    """
+
+    records: Mapping[str, Record]
+    marks: Mapping[str, str]
+    claims: Sequence[Said]
+    nearest: Mapping[str, float]
+    feelings: Mapping[str, Affect]
+    asked: Mapping[str, Affect]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a turn or a note became: its new entries and its episode as they are stored.
+
+    ``repeated`` are the ids of entries that repeat a known one word for word, ``shown`` those of the memories that were
+    shown before the turn, with how its answer used them.
+    """
+
+    entries: Sequence[Entry]
+    repeated: frozenset[str] = frozenset()
+    episode: Episode | None = None
+    known: Episode | None = None
+    changed: bool = True
     shown: Mapping[str, How | None] = field(default_factory=dict)
-    """The ids of the memories that were shown before the turn, with how its answer used them."""
-    forgotten: bool = False
 
-    @property
-    def nothing_new(self) -> bool:
-        return self.forgotten or (self.known is not None and self.known.messages == self.episode.messages)
 
-    @property
-    def standing(self) -> Episode:
-        """Return the episode as it is stored already, when there is nothing new."""
-        return self.episode if self.forgotten or self.known is None else self.known
+def read_known(writer: Writer, scope: Scope, given: Mapping[str, Given]) -> Known:
+    """Return what the store knows of what is given, as the open snapshot or transaction sees it."""
+    rows = writer.storage.get(scope, list(given))
+    ids, texts = set[str](given), set[str]()
+    for id_, one in given.items():
+        if isinstance(one, Entry):
+            texts.add(one.text)
+            continue
+        for exchange in one:
+            if _adds(exchange, rows.get(id_)):
+                texts.update(m.text for m in unframed(exchange.messages, writer.frames) if m.text)
+                ids.update(each for m in exchange.messages for each in cited_by(m, writer.frames))
+    gone, forgotten = writer.gone(scope, ids, texts)
+    return Known(rows, frozenset(gone), frozenset(forgotten))
+
+
+def plan(
+    writer: Writer, scope: Scope, given: Mapping[str, Given], known: Known, now: datetime
+) -> tuple[dict[str, Plan], dict[str, Stored]]:
+    """Return what turns and notes add to the store, by id, and those that add nothing, as they stand.
+
+    Raises ``Forgotten`` for a note whose text was forgotten.
+    """
+    refuse_forgotten(known.texts, given.values())
+    plans, standing = dict[str, Plan](), dict[str, Stored]()
+    for id_, one in given.items():
+        row = known.rows.get(id_)
+        if isinstance(one, Entry):
+            found = Plan([one]) if row is None else Stored([row], changed=False)
+        else:
+            found = _turn(writer, scope, id_, one, row, known, now)
+        if isinstance(found, Plan):
+            plans[id_] = found
+        else:
+            standing[id_] = found
+    return plans, standing
+
+
+def refuse_forgotten(forgotten: Iterable[str], given: Iterable[Given]) -> None:
+    """Raise ``Forgotten`` if notes have texts that were forgotten."""
+    if gone := {one.text for one in given if isinstance(one, Entry)}.intersection(forgotten):
+        raise Forgotten(f"{len(gone)} of these texts were forgotten on request; leave them out, or reword them")
+
+
+def prepare(writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequence[Plan]) -> Prepared:
+    """Work out what storing some plans needs. It may wait for a model; all texts are embedded in one go."""
+    entries = [entry for each in plans for entry in each.entries]
+    rows = [row for each in plans for row in ([to_entry(each.episode)] if each.episode else []) + [*each.entries]]
+    records = {record.entry.id: record for record in writer.records(rows)}
+    cosines = nearest(writer, scope, (each.entries for each in plans), records) if writer.settings.gate.enabled else {}
+    turns = [each for each in plans if each.episode]
+    feelings, asked = _felt(affect, turns, records) if affect and turns else ({}, {})
+    claims = writer.claims(scope, entries)
+    return Prepared(records, {e.id: mark(writer, e) for e in entries}, claims, cosines, feelings, asked)
+
+
+def _adds(exchange: Exchange, row: Entry | None) -> bool:
+    """Return whether an exchange has messages that the row of its episode lacks."""
+    if row is None:
+        return True
+    stored = message_ids(row)
+    return any(message.id not in stored for message in exchange.messages)
+
+
+def _turn(
+    writer: Writer, scope: Scope, id_: str, turn: Sequence[Exchange], row: Entry | None, known: Known, now: datetime
+) -> Plan | Stored:
+    first = turn[0]
+    stored = None if row is None else from_entry(row)
+    if stored and not any(_adds(exchange, row) for exchange in turn):
+        return Stored((), episode=stored, known=stored, changed=False)
+    base = stored or Episode(id_, scope, (), "", first.occurred_at or now, now, first.thread)
+    if id_ in known.ids:  # recorded again, by a retry or a replay: it stays forgotten
+        return Stored((), episode=replace(base, summary=FORGOTTEN_TEXT), changed=False)
+    frames = writer.frames
+    messages = {str(message.id): message for message in base.messages}
+    old = len(messages)
+    for exchange in turn:
+        for message in exchange.messages:
+            if frames.strip(message.text) in known.texts:
+                message = replace(message, text=FORGOTTEN_TEXT)
+            messages.setdefault(str(message.id), without_gone(message, known.ids, frames))
+    said = unframed(messages.values(), frames)
+    episode = replace(
+        base,
+        messages=tuple(messages.values()),
+        summary=summary(said, writer.settings.ingestion.summary_chars),
+        surfaced=tuple(dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])),
+        recorded_at=now if len(messages) > old else base.recorded_at,
+        metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
+    )
+    fresh = replace(episode, messages=said[old:])
+    entries = _entries(episode, fresh.messages, old, now)
+    episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
+    return Plan(entries, episode, stored, fresh.query, fresh.answer)
+
+
+def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datetime) -> list[Entry]:
+    """Return the entries of an episode's messages from the position ``old`` on."""
+    spoken = [
+        (place, message)
+        for place, message in enumerate(messages, start=old)
+        if message.role in SPOKEN and message.text.strip() and message.text != FORGOTTEN_TEXT
+    ]
+    matters = importances([message.text for _, message in spoken], [message.role for _, message in spoken])
+    entries = []
+    for (place, message), importance in zip(spoken, matters, strict=True):
+        channel: Channel = "user" if message.role == "user" else "agent"
+        entries.append(
+            Entry(
+                id=message_entry_id(episode, message),
+                kind=CONVERSATION,
+                text=message.text,
+                scope=episode.scope,
+                occurred_at=message.at or episode.occurred_at + timedelta(microseconds=place),
+                recorded_at=now,
+                thread=episode.thread,
+                episode=episode.id,
+                position=place,
+                speaker=message.speaker,
+                role=message.role,
+                channel=channel,
+                trust=TRUST[channel],
+                importance=importance,
+                tags=tags(untagged(message.text)),
+                metadata={"message": message.id, **episode.metadata},
+            )
+        )
+    return entries
+
+
+def _felt(
+    affect: AffectLoop, turns: Sequence[Plan], records: Mapping[str, Record]
+) -> tuple[dict[str, Affect], dict[str, Affect]]:
+    """Return how the texts of turns feel, and how users' turns do to the rule of the mood.
+
+    They are read off the vectors that entries have anyway. Of what is embedded only the sentences of users are new.
+    """
+    passages: dict[str, Sequence[Passage]] = {}
+    for turn in turns:
+        for entry in turn.entries:
+            passages.setdefault(entry.text, records[entry.id].passages or ())
+        asked = [passage for e in turn.entries if e.role == "user" for passage in records[e.id].passages or ()]
+        passages.setdefault(turn.query, asked)
+        passages.setdefault(turn.answer, [])  # that of an entry, or nothing worth one
+    found = dict(zip(passages, affect.estimate(list(passages), _means(list(passages.values()))), strict=True))
+    queries = list(dict.fromkeys(turn.query for turn in turns))
+    return found, dict(zip(queries, affect.told(queries, [found[query] for query in queries]), strict=True))
+
+
+def _means(texts: Sequence[Sequence[Passage]]) -> NDArray[np.float32] | None:
+    """Return for each text the mean direction of its passages, weighted by their lengths; zeros if it has none."""
+    import numpy as np
+
+    dimensions = next((len(p.vector) for passages in texts for p in passages if p.vector is not None), None)
+    if dimensions is None:
+        return None
+    means = np.zeros((len(texts), dimensions), np.float32)
+    for mean, passages in zip(means, texts, strict=True):
+        vectors = [passage.vector for passage in passages if passage.vector is not None]
+        if vectors:
+            total = vectors[0]
+            if len(vectors) > 1:
+                lengths = [passage.end - passage.start for passage in passages if passage.vector is not None]
+                total = np.average(vectors, axis=0, weights=lengths)
+            mean[:] = total / max(float(np.linalg.norm(total)), TINY)
+    return means

@@ -1,33 +1,49 @@
-"""Exchanges into memory: each becomes one episode, verbatim, and the entries that make it findable [SIYA §3.1, §3.2].
+"""Turns and notes into memory [SIYA §3.1, §3.2, Tidal §2.2].
 
-Exchanges are checked, planned and prepared without a lock. Then one transaction for each batch stores them, step by
-step (:mod:`tidal_plugins.ingestion.pipeline`).
+A turn becomes one episode, verbatim, and the entries that make it findable; a note (a skill, a document, a fact) one
+entry. Both are checked here, planned and prepared without a lock (:mod:`~tidal_plugins.ingestion.plan`), and stored in
+one transaction for each batch (:mod:`~tidal_plugins.ingestion.store`).
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import Any
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.english.tags import tags
-from tidal_plugins.ingestion.check import SPOKEN, check, identified
-from tidal_plugins.ingestion.episodes import read_episodes, summary
-from tidal_plugins.ingestion.frames import cited_by, without_gone
-from tidal_plugins.ingestion.pipeline import prepare_turns, store_turns
-from tidal_plugins.ingestion.plan import TurnPlan, Writing
-from tidal_plugins.ingestion.wording import unframed
-from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
-from tidal_plugins.language.importance import importances
-from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.ingestion.plan import SPOKEN, Given, Known, Stored, plan, prepare, read_known, refuse_forgotten
+from tidal_plugins.ingestion.store import store
+from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
+from tidal_plugins.language.importance import importance
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.imported import Imported
-from tidal_plugins.model.trust import TRUST, Channel
+from tidal_plugins.model.note import Note
+from tidal_plugins.model.trust import TRUST, check_channel
 from tidal_plugins.secrets.finding import untagged
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.repeating import repeated
-from tidal_plugins.validation import check_progress
+from tidal_plugins.tuning import IngestionTuning
+from tidal_plugins.validation import (
+    MAX_SURFACED,
+    MAX_TAGS,
+    check_number,
+    check_progress,
+    clean,
+    items,
+    label,
+    labels,
+    mapping,
+)
+
+ROLES = (*SPOKEN, "tool")
 
 
 def record(
@@ -46,8 +62,11 @@ def record(
     back without messages, and nothing is stored. ``blank`` admits a turn in which nobody said or called anything.
     Raises ``InvalidInput`` and ``InvalidText``.
     """
-    checked = [_checked(writer, exchange, blank=blank) for exchange in exchanges]
-    return [_recorded(plan) for plans in _stored(writer, affect, scope, checked, now) for plan in plans]
+    given = [identified(exchange) for exchange in exchanges]
+    unseen = all(one is not other for one, other in zip(given, exchanges, strict=True))  # they get their ids here
+    checked = [_checked(writer, exchange, blank=blank) for exchange in given]
+    stored = _record(writer, affect, scope, checked, now, unseen=unseen)
+    return [_admitted(episode, one) for batch in stored for one in batch if (episode := one.episode)]
 
 
 def record_stream(
@@ -69,158 +88,234 @@ def record_stream(
     total = len(exchanges) if isinstance(exchanges, Sized) else None
     checked = (_checked(writer, identified(exchange)) for exchange in exchanges)
     done = Imported()
-    for plans in _stored(writer, affect, scope, checked, now):
-        changed = {plan.episode.id: plan for plan in plans if not plan.nothing_new}.values()
-        grown = sum(plan.known is not None for plan in changed)
-        done += Imported(len(plans), len(changed) - grown, grown)
+    for batch in _record(writer, affect, scope, checked, now):
+        changed = {one.episode.id: one for one in batch if one.changed and one.episode}.values()
+        grown = sum(one.known is not None for one in changed)
+        done += Imported(len(batch), len(changed) - grown, grown)
         if progress:
             progress(done.exchanges, total)
     return done
 
 
-def _checked(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchange:
-    return writer.redaction.exchange(check(exchange, writer.settings.ingestion, blank=blank))
+def remember(
+    writer: Writer, scope: Scope, notes: Sequence[Note], now: datetime, *, progress: Progress | None = None
+) -> list[Entry]:
+    """Store notes in batches, each in one transaction, and return their entries in order.
+
+    A note remembered before (same kind, source, thread, time and text) is returned as it stands, so that an interrupted
+    bulk can be run again. A note that repeats another one word for word strengthens that one and is got by its id.
+    Nothing is written when any note is invalid or was forgotten. Raises ``InvalidInput``, ``InvalidText`` and
+    ``Forgotten``.
+    """
+    check_progress(progress)
+    entries = [_to_entry(writer, scope, note, now) for note in notes]
+    chunks = list(batches(entries, lambda entry: len(entry.text), writer.settings.ingestion))
+    if len(chunks) > 1:
+        refuse_forgotten(writer.forgotten(scope, {entry.text for entry in entries}), entries)
+    stored: dict[str, Entry] = {}
+    done = 0
+    for chunk in chunks:
+        given = {entry.id: entry for entry in chunk if entry.id not in stored}
+        for one in _write(writer, None, scope, given, now).values():
+            stored |= {entry.id: entry for entry in one.entries}
+        done += len(chunk)
+        if progress:
+            progress(done, len(entries))
+    return [stored[entry.id] for entry in entries]
 
 
-def _stored(
-    writer: Writer, affect: AffectLoop, scope: Scope, exchanges: Iterable[Exchange], now: datetime
-) -> Iterator[list[TurnPlan]]:
-    """Store checked exchanges in batches, each in one transaction, and yield the plans of each batch's exchanges."""
-    for batch in batches(exchanges, _length, writer.settings.ingestion):
-        yield _batch(Writing(writer, scope, now), affect, batch)
+def _record(
+    writer: Writer,
+    affect: AffectLoop,
+    scope: Scope,
+    exchanges: Iterable[Exchange],
+    now: datetime,
+    *,
+    unseen: bool = False,
+) -> Iterator[list[Stored]]:
+    """Store checked exchanges in batches, and yield for each batch what its exchanges became, in order."""
+    for batch in batches(exchanges, lambda one: sum(len(m.text) for m in one.messages), writer.settings.ingestion):
+        ids = [writer.episode_id(scope, exchange.thread, str(exchange.key)) for exchange in batch]
+        turns: dict[str, list[Exchange]] = {}
+        for id_, exchange in zip(ids, batch, strict=True):
+            turns.setdefault(id_, []).append(exchange)
+        stored = _write(writer, affect, scope, turns, now, unseen=unseen)
+        yield [stored[id_] for id_ in ids]
 
 
 @repeated
-def _batch(writing: Writing, affect: AffectLoop, exchanges: Sequence[Exchange]) -> list[TurnPlan]:
-    writer, scope = writing.writer, writing.scope
-    ids = [writer.episode_id(scope, exchange.thread, str(exchange.key)) for exchange in exchanges]
+def _write(
+    writer: Writer,
+    affect: AffectLoop | None,
+    scope: Scope,
+    given: Mapping[str, Given],
+    now: datetime,
+    *,
+    unseen: bool = False,
+) -> dict[str, Stored]:
+    """Store a batch in one transaction, and return what became of each turn and note, by id.
+
+    What the store knows is read before the work and again in the transaction. If another process wrote meanwhile, the
+    work is done again. With ``unseen`` ids the store is taken to know nothing, which nearly always holds.
+    """
+    with writer.storage.snapshot():
+        known = Known() if unseen else read_known(writer, scope, given)
     while True:
-        with writer.storage.snapshot():
-            plans = _plans(writing, affect, list(zip(ids, exchanges, strict=True)))
-        fresh = [plan for plan in plans.values() if not plan.nothing_new]
-        if not fresh:
-            return [plans[id_] for id_ in ids]
-        prepare_turns(writing, fresh)
+        plans, standing = plan(writer, scope, given, known, now)
+        if not plans:
+            return standing
+        ready = prepare(writer, affect, scope, list(plans.values()))
         with writer.storage.transaction():
-            if _overtaken(writer, scope, plans):
-                continue  # plan again on what another process wrote meanwhile
-            store_turns(writing, fresh)
-        return [plans[id_] for id_ in ids]
+            before, known = known, read_known(writer, scope, given)
+            if known == before:
+                stored = store(writer, affect, scope, list(plans.values()), ready, now)
+                return standing | dict(zip(plans, stored, strict=True))
 
 
-def _recorded(plan: TurnPlan) -> Episode:
-    if plan.nothing_new:
-        return plan.standing
-    new = [entry for entry in plan.entries if entry.id not in plan.repetitions]
-    return replace(plan.episode, admissions={entry.id: entry.admission for entry in new if entry.admission})
+def _admitted(episode: Episode, stored: Stored) -> Episode:
+    """Return an episode with what the write gate decided on its new entries."""
+    new = [entry for entry in stored.entries if entry.id not in stored.repeated]
+    return replace(episode, admissions={entry.id: entry.admission for entry in new if entry.admission})
 
 
-def _overtaken(writer: Writer, scope: Scope, plans: Mapping[str, TurnPlan]) -> bool:
-    """Return whether, since planning, a turn was recorded by another process, or a text of it was forgotten."""
-    known = read_episodes(writer.storage, scope, plans)
-    planned = [id_ for id_, plan in plans.items() if not plan.forgotten]
-    texts = {entry.text for plan in plans.values() for entry in plan.entries}
-    if any(plan.known != known.get(id_) for id_, plan in plans.items()):
-        return True
-    return any(writer.gone(scope, planned, texts))
+# input
 
 
-def _length(exchange: Exchange) -> int:
-    return sum(len(message.text) for message in exchange.messages)
+def identified(exchange: Exchange) -> Exchange:
+    """Return an exchange with an id: its own, or a new one. Leaves it to the check to refuse other objects."""
+    if (
+        not isinstance(exchange, Exchange)
+        or exchange.id is not None
+        or any(getattr(m, "id", None) for m in exchange.messages)
+    ):
+        return exchange
+    return replace(exchange, id=secrets.token_hex(8))
 
 
-def _plans(writing: Writing, affect: AffectLoop, exchanges: Sequence[tuple[str, Exchange]]) -> dict[str, TurnPlan]:
-    """Work out what each exchange adds to the store, exchanges of the same turn together."""
-    writer, scope = writing.writer, writing.scope
-    turns: dict[str, list[Exchange]] = {}
-    for id_, exchange in exchanges:
-        turns.setdefault(id_, []).append(exchange)
-    known = read_episodes(writer.storage, scope, turns)
-    new = [exchange for id_, exchange in exchanges if _adds(exchange, known.get(id_))]
-    said = [message for exchange in new for message in unframed(exchange.messages, writer.frames)]
-    texts = {message.text for message in said if message.text}
-    tombstoned, forgotten = writer.gone(scope, turns, texts)
-    plans = {}
-    for id_, turn in turns.items():
-        first = turn[0]
-        standing = known.get(id_)
-        base = standing or Episode(id_, scope, (), "", first.occurred_at or writing.now, writing.now, first.thread)
-        if standing and not any(_adds(exchange, standing) for exchange in turn):
-            plans[id_] = TurnPlan([], episode=standing, known=standing, fresh=standing, affect=affect)
-        elif id_ in tombstoned:  # recorded again, by a retry or a replay: it stays forgotten
-            gone = replace(base, summary=FORGOTTEN_TEXT)
-            plans[id_] = TurnPlan([], episode=gone, known=None, fresh=gone, affect=affect, forgotten=True)
-        else:
-            plans[id_] = _plan(writing, affect, standing, base, turn, forgotten)
-    return plans
+def one_turn(
+    user: str | None, agent: str | None, messages: Sequence[Message], tools: Sequence[ToolCall]
+) -> tuple[Message, ...]:
+    """Return the messages of a turn, which are given or made of its two texts and the tools that ran between."""
+    given, calls = items(messages, "messages"), items(tools, "tools")
+    if given and (user is not None or agent is not None or calls):
+        raise InvalidInput("give either messages, or user, agent and tools")
+    if not all(isinstance(call, ToolCall) for call in calls):
+        raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
+    return given or turn(user, agent, calls)
 
 
-def _adds(exchange: Exchange, known: Episode | None) -> bool:
-    """Return whether an exchange has messages that an episode lacks."""
-    stored = {message.id for message in known.messages} if known else ()
-    return any(message.id not in stored for message in exchange.messages)
+def to_notes(texts: Iterable[Note | str], fields: Mapping[str, Any]) -> list[Note]:
+    """Return notes of texts with ``fields``; a note is one already, and takes none. Raises ``InvalidInput``."""
+    given = list(texts)
+    if fields and not all(isinstance(text, str) for text in given):
+        raise InvalidInput(f"{', '.join(sorted(fields))} belong into the Note, which is given already")
+    return [_to_note(text, fields) if isinstance(text, str) else text for text in given]
 
 
-def _plan(
-    writing: Writing,
-    affect: AffectLoop,
-    known: Episode | None,
-    base: Episode,
-    turn: Sequence[Exchange],
-    forgotten: set[str],
-) -> TurnPlan:
-    frames = writing.writer.frames
-    cited = {id_ for exchange in turn for message in exchange.messages for id_ in cited_by(message, frames)}
-    gone = writing.writer.tombstoned(writing.scope, cited) if cited else set()
-    messages = {str(message.id): message for message in base.messages}
-    old = len(messages)
-    for exchange in turn:
-        for message in exchange.messages:
-            if frames.strip(message.text) in forgotten:
-                message = replace(message, text=FORGOTTEN_TEXT)
-            messages.setdefault(str(message.id), without_gone(message, gone, frames))
-    surfaced = dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])
-    episode = replace(
-        base,
-        messages=tuple(messages.values()),
-        summary=summary(unframed(messages.values(), frames), writing.writer.settings.ingestion.summary_chars),
-        surfaced=tuple(surfaced),
-        recorded_at=writing.now if len(messages) > old else base.recorded_at,
-        metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
+def _to_note(text: str, fields: Mapping[str, Any]) -> Note:
+    """Return a note of a text with ``fields``; a field that is ``None`` has its default. Raises ``InvalidInput``."""
+    try:
+        return Note(text, **{name: value for name, value in fields.items() if value is not None})
+    except TypeError as error:
+        raise InvalidInput(f"{error}; see Note for what can be said about a text") from error
+
+
+def _checked(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchange:
+    return writer.redaction.exchange(_check(exchange, writer.settings.ingestion, blank=blank))
+
+
+def _check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -> Exchange:
+    """Return an exchange whose texts can be stored and whose messages all have ids.
+
+    ``blank`` admits a turn in which nobody said or called anything. Raises ``InvalidInput`` and ``InvalidText``.
+    """
+    if not isinstance(exchange, Exchange) or not all(isinstance(message, Message) for message in exchange.messages):
+        raise InvalidInput("record Messages, in Exchanges where there are many: Message(role='user', text='Hello')")
+    key = label(exchange.key, "id")
+    if key is None:
+        raise InvalidInput("an exchange needs an id, or a message that has one")
+    messages = tuple(
+        _checked_message(message, label(message.id or None, "id") or f"{key}/{number}", limits.max_chars)
+        for number, message in enumerate(exchange.messages)
     )
-    fresh = replace(episode, messages=unframed(episode.messages[old:], frames))
-    numbered = enumerate(fresh.messages, start=old)
-    spoken = [(place, message) for place, message in numbered if _is_findable(message)]
-    matters = importances([message.text for _, message in spoken], [message.role for _, message in spoken])
-    entries = [
-        _entry(episode, place, message, writing.now, matter)
-        for (place, message), matter in zip(spoken, matters, strict=True)
-    ]
-    episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
-    return TurnPlan(entries, episode=episode, known=known, fresh=fresh, affect=affect)
+    if len({message.id for message in messages}) < len(messages):
+        raise InvalidInput("two messages of an exchange have the same id; give each its own, or none")
+    if not blank and not any(message.text.strip() for message in messages):
+        raise InvalidInput("an exchange needs at least one message with a text")
+    return replace(
+        exchange,
+        messages=messages,
+        thread=label(exchange.thread, "thread"),
+        id=key,
+        surfaced=labels(exchange.surfaced, "surfaced", MAX_SURFACED),
+        occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at is not None else None,
+        metadata=mapping(exchange.metadata, "metadata", limits.max_metadata_bytes),
+    )
 
 
-def _is_findable(message: Message) -> bool:
-    return message.role in SPOKEN and bool(message.text.strip()) and message.text != FORGOTTEN_TEXT
+def _checked_message(message: Message, id_: str, max_chars: int) -> Message:
+    if message.role not in ROLES:
+        raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {shown(message.role)}")
+    return replace(
+        message,
+        text=_verbatim(message.text, max_chars),
+        id=id_,
+        speaker=label(message.speaker, "speaker"),
+        at=aware(message.at, "at") if message.at is not None else None,
+        tool_call_id=label(message.tool_call_id, "tool_call_id"),
+        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls or ()),
+    )
 
 
-def _entry(episode: Episode, place: int, message: Message, now: datetime, importance: float) -> Entry:
-    channel: Channel = "user" if message.role == "user" else "agent"
+def _checked_call(call: ToolCall, max_chars: int) -> ToolCall:
+    if not isinstance(call, ToolCall):
+        raise InvalidInput(f"tool calls must be ToolCall(name, arguments, …), got {type(call).__name__}")
+    name = clean(call.name, max_chars=200, name="a tool's name")
+    arguments = mapping(call.arguments, f"arguments of {name}", max_chars)
+    result = None if call.result is None else _verbatim(call.result, max_chars)
+    return replace(call, name=name, arguments=arguments, id=label(call.id, "a tool call's id"), result=result)
+
+
+def _verbatim(text: str, max_chars: int) -> str:
+    """Return a checked text. A message may be blank, unlike a note: a tool prints a line break, a model only calls."""
+    return text[:max_chars] if isinstance(text, str) and not text.strip() else clean(text, max_chars=max_chars)
+
+
+def _to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
+    """Check a note and return the entry that it becomes. Raises ``InvalidInput`` and ``InvalidText``."""
+    settings = writer.settings
+    if not isinstance(note, Note):
+        raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
+    if not isinstance(note.kind, str) or note.kind not in KINDS:
+        raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {shown(note.kind)}")
+    text = writer.frames.strip(note.text) if isinstance(note.text, str) else note.text
+    redact = writer.redaction
+    text = redact.text(clean(text, max_chars=settings.ingestion.max_chars))
+    occurred_at = now if note.occurred_at is None else aware(note.occurred_at, "occurred_at")
+    source, thread = label(note.source, "source"), label(note.thread, "thread")
+    source = source and redact.text(source)
+    speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
+    metadata = redact.value(mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes))
+    matters = importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10)
+    channel, fades = check_channel(note.channel), note.kind == DECAYING
     return Entry(
-        id=message_entry_id(episode, message),
-        kind=CONVERSATION,
-        text=message.text,
-        scope=episode.scope,
-        occurred_at=message.at or episode.occurred_at + timedelta(microseconds=place),
+        id=writer.id_of(scope, note.kind, source, thread, speaker, note.occurred_at and occurred_at, text),
+        kind=note.kind,
+        text=text,
+        scope=scope,
+        occurred_at=occurred_at,
         recorded_at=now,
-        thread=episode.thread,
-        episode=episode.id,
-        position=place,
-        speaker=message.speaker,
-        role=message.role,
+        tier=new_tier(matters, None, now, settings.decay, settings.affect.threshold) if fades else None,
+        thread=thread,
+        speaker=speaker,
+        role=role,
+        source=source,
         channel=channel,
-        trust=TRUST[channel],
-        importance=importance,
-        tags=tags(untagged(message.text)),
-        metadata={"message": message.id, **episode.metadata},
+        trust=TRUST[channel] if note.trust is None else check_number(note.trust, "trust", 0, 1),
+        importance=matters,
+        tags=tags(untagged(text))
+        if note.tags is None
+        else tuple(map(redact.text, labels(note.tags, "tags", MAX_TAGS))),
+        valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),
+        metadata=metadata,
     )

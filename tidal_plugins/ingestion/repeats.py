@@ -8,15 +8,12 @@ forgetting stays exact; but only the first one is indexed for search.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
-from tidal_plugins.ingestion.batch import Batch
-from tidal_plugins.ingestion.plan import Plan, Writing
-from tidal_plugins.ingestion.writer import Writer, reinforced
-from tidal_plugins.language.emphasis import is_shouted
+from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import REPEAT, Link
 from tidal_plugins.scoring.text import normal
@@ -25,30 +22,6 @@ from tidal_plugins.storage.repeating import repeated
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
-
-
-def hear(writing: Writing, plans: Sequence[Plan]) -> None:
-    """Note what new entries say and in which voice, by which repetitions are known. Takes no lock."""
-    for plan in plans:
-        plan.marks = {entry.id: _mark(writing.writer, entry) for entry in plan.entries}
-
-
-def store_entries(batch: Batch, plan: Plan) -> None:
-    """Store new entries. A repetition strengthens the first one, and is found by its id alone."""
-    settings, scope, now = batch.writer.settings, batch.scope, batch.now
-    for entry in plan.entries:
-        mark = plan.marks[entry.id]
-        targets = [link.target for link in batch.links(FIRST, mark)[:1]]
-        first = next(iter(batch.entries(targets).values()), None)  # none if it is damaged
-        if first is None:
-            batch.add(replace(plan.records[entry.id], entry=entry))
-            batch.put_links([_first(mark, entry, now)])
-        elif batch.add(Record(entry)):
-            batch.put_links([_repeat(scope, entry.id, first.id, now)])
-            loud = is_shouted(entry.text)  # what is shouted again counts once
-            if tier := None if loud else reinforced(first, settings.use.used, now, settings, used=True):
-                batch.set_tier(first.id, tier)
-            plan.repetitions.add(entry.id)
 
 
 def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]:
@@ -97,7 +70,7 @@ def promote(
         tier = known[old].tier if old in known else record.entry.tier
         writer.put(scope, [replace(record, entry=replace(record.entry, tier=tier))], replace=True)
         writer.storage.erase_links(scope, WhereLinks(sources=[id_], kinds=[REPEAT]))
-        writer.storage.put_links(scope, [_repeat(scope, other, id_, now) for other in others])
+        writer.storage.put_links(scope, [repeat_link(scope, other, id_, now) for other in others])
         _mark_first(writer, scope, record.entry, now)
 
 
@@ -106,22 +79,23 @@ def reword(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
 
     Call it inside the transaction, after those that repeat the earlier words were promoted.
     """
-    storage, mark = writer.storage, _mark(writer, entry)
+    storage, own = writer.storage, mark(writer, entry)
     storage.erase_links(scope, WhereLinks(kinds=[FIRST], targets=[entry.id]))
     storage.erase_links(scope, WhereLinks(kinds=[REPEAT], sources=[entry.id]))
-    if not storage.links(scope, WhereLinks(kinds=[FIRST], sources=[mark])):
-        storage.put_links(scope, [_first(mark, entry, now)])
+    if not storage.links(scope, WhereLinks(kinds=[FIRST], sources=[own])):
+        storage.put_links(scope, [first_link(own, entry, now)])
 
 
 def _mark_first(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
-    writer.storage.put_links(scope, [_first(_mark(writer, entry), entry, now)])
+    writer.storage.put_links(scope, [first_link(mark(writer, entry), entry, now)])
 
 
-def _first(mark: str, entry: Entry, now: datetime) -> Link:
+def first_link(mark: str, entry: Entry, now: datetime) -> Link:
+    """Return the link from a mark to the entry that said it first."""
     return Link(f"{FIRST}:{mark}", FIRST, mark, entry.id, now)
 
 
-def _mark(writer: Writer, entry: Entry) -> str:
+def mark(writer: Writer, entry: Entry) -> str:
     """Return a keyed hash of the words and their speaker, which means nothing without the store's own key."""
     metadata = {name: value for name, value in entry.metadata.items() if name != "message"}
     voice = (entry.kind, entry.speaker, entry.role, entry.source, entry.channel, entry.trust)
@@ -130,5 +104,6 @@ def _mark(writer: Writer, entry: Entry) -> str:
     return "said:" + blake2b(data, key=writer.key, digest_size=12).hexdigest()
 
 
-def _repeat(scope: Scope, repetition: str, first: str, now: datetime) -> Link:
+def repeat_link(scope: Scope, repetition: str, first: str, now: datetime) -> Link:
+    """Return the link from a repetition to the entry that it repeats."""
     return Link(derive_id(scope, REPEAT, repetition), REPEAT, repetition, first, now)

@@ -1,22 +1,30 @@
-"""Strengthening by use: memories that recall had shown grow stronger with the exchange that they served [Tidal §2.4].
+"""Use: memories that recall had shown grow stronger with the exchange that they served [Tidal §2.4], and what one
+exchange was about comes up together from then on [Capsule].
 
 An entry was *used* if the answer cites it or says what only the entry could have told; else it merely surfaced. Frames
 of recalled memories are removed from messages before they come here, so that nothing is strengthened by our own text.
+
+A turn is linked after it was stored: one that was shown ten memories has some seventy links, which no answer should
+wait for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
+from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.english.moods import has_question
-from tidal_plugins.ingestion.batch import Batch
-from tidal_plugins.ingestion.episodes import from_entry
-from tidal_plugins.ingestion.frames import without_shown
-from tidal_plugins.ingestion.plan import How, TurnPlan
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.episodes import from_entry, read_episodes, without_shown
+from tidal_plugins.ingestion.plan import How, Stored
 from tidal_plugins.ingestion.repeats import firsts
 from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
+from tidal_plugins.jobs.handler import Handler
+from tidal_plugins.jobs.queue import Job, enqueue
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.supersession import SUPERSEDES
@@ -28,23 +36,30 @@ from tidal_plugins.tuning import UseTuning
 USES = "uses"
 """Log of uses, under the ids of the entries that were used: in which episode and turn, and how."""
 
+LINK = "job:link"
+"""Jobs by episode, with the memories that were shown before it and how it used them (``shown``), and with the ids that
+are linked already, with each other, because the turn goes on (``counted``)."""
+
+_USED = 2.0
+"""Activation of what an answer used beside 1 of all else: where a context is too large, this stays in it."""
+
 _BESIDE = 8
 """Messages before and after what was shown, of the same turn, that are within its reach."""
 
+logger = logging.getLogger(__name__)
 
-def strengthen(batch: Batch, plan: TurnPlan) -> None:
-    """Strengthen the memories that were shown before a turn, by how its answer used them.
 
-    If a turn continues, uses that it has counted are not counted again, but a memory that had merely surfaced may turn
-    out to be used. Unknown ids, such as those of other stores, are passed over. The newest value of something that
-    has changed does not fade any more once it answers a question.
+def strengthen(
+    writer: Writer, scope: Scope, episode: Episode, known: Episode | None, now: datetime
+) -> dict[str, How | None]:
+    """Strengthen the memories that were shown before a turn, by how its answer used them, and return how it did.
+
+    If a turn continues (``known`` is what was stored of it), uses that it has counted are not counted again, but a
+    memory that had merely surfaced may turn out to be used. Unknown ids, such as those of other stores, are passed
+    over. The newest value of something that has changed does not fade any more once it answers a question.
     """
-    if not plan.episode.surfaced:
-        return
-    batch.store()  # what was shown may be of a turn of this batch
-    writer, scope, now = batch.writer, batch.scope, batch.now
-    before = plan.known and without_shown(plan.known, writer.frames)
-    episode = without_shown(plan.episode, writer.frames)
+    before = known and without_shown(known, writer.frames)
+    episode = without_shown(episode, writer.frames)
     settings, lines, asked = writer.settings.use, [], has_question(episode.query)
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}
@@ -65,7 +80,7 @@ def strengthen(batch: Batch, plan: TurnPlan) -> None:
             lines.append(Line(entry.id, now, {"episode": episode.id, "turn": episode.turn, "how": how}))
     writer.storage.append_log(scope, USES, lines)
     _stir(writer, scope, shown, counted, episode, now)
-    plan.shown = seen
+    return seen
 
 
 def _use(episode: Episode, entry: Entry, names: Collection[str], settings: UseTuning) -> How | None:
@@ -139,3 +154,74 @@ def shown_as(writer: Writer, scope: Scope, surfaced: Iterable[str]) -> dict[str,
 
 def _entries(writer: Writer, scope: Scope, ids: Iterable[str]) -> list[Entry]:
     return list(writer.storage.get(scope, list(dict.fromkeys(ids))).values())
+
+
+# linking
+
+
+def enqueue_links(writer: Writer, scope: Scope, turns: Sequence[Stored], now: datetime) -> bool:
+    """Have turns linked, and return whether any has a pair to link.
+
+    Call it inside the transaction, once they are stored.
+    """
+    grown = {turn.known.id for turn in turns if turn.known}
+    before = {line.key: line.value for line in writer.storage.read_log(scope, LINK, keys=grown)} if grown else {}
+    details = {
+        turn.episode.id: _detail(writer, scope, turn, before.get(turn.episode.id))
+        for turn in turns
+        if turn.episode and len(turn.episode.entries) + len(turn.shown) > 1  # else there is no pair
+    }
+    enqueue(writer.storage, scope, LINK, details, now, replacing=before)
+    return bool(details)
+
+
+def _detail(writer: Writer, scope: Scope, turn: Stored, queued: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    counted: Collection[str] = ()
+    if queued is not None:
+        counted = queued.get("detail", {}).get("counted", ())
+    elif turn.known is not None:
+        said = _said(turn.known.entries, firsts(writer, scope, turn.known.entries))
+        counted = sorted({*said, *shown_as(writer, scope, turn.known.surfaced)})
+    given = (("shown", list(turn.shown.items())), ("counted", list(counted)))
+    return {name: value for name, value in given if value} or None
+
+
+@dataclass(frozen=True)
+class Linker(Handler[int]):
+    """Links the memories that were shown before a turn and the entries of the turn, as one context, and returns how
+    many turns it linked. If a turn continues, links that it has made are not made again."""
+
+    writer: Writer
+
+    kind = LINK
+    most = 64
+    """Turns that are linked in one transaction: some thousand links, written in less than a tenth of a second."""
+
+    def do(self, scope: Scope, jobs: Sequence[Job]) -> int:
+        writer = self.writer
+        web = AssociationStore(writer.storage, writer.settings.associations)
+        with writer.storage.transaction():
+            still = writer.jobs.finish(scope, LINK, jobs)
+            try:
+                web.commit_contexts(scope, list(_contexts(writer, web, scope, still)))
+            except Corrupt:
+                logger.error("what came up together in %d turns is not linked: a row is damaged", len(still))
+        return len(still)
+
+
+def _contexts(writer: Writer, web: AssociationStore, scope: Scope, jobs: Sequence[Job]) -> Iterator[Activation]:
+    episodes = read_episodes(writer.storage, scope, [job.subject for job in jobs])
+    first = firsts(writer, scope, [id_ for episode in episodes.values() for id_ in episode.entries])
+    for job in jobs:
+        if (episode := episodes.get(job.subject)) is not None:
+            detail = job.detail or {}
+            shown = detail.get("shown", ())
+            context = web.activate((id_ for id_, how in shown if how), strength=_USED)
+            context = web.activate((id_ for id_, how in shown if not how), context)
+            context = web.activate(_said(episode.entries, first), context)
+            yield Activation(context, job.since, frozenset(detail.get("counted", ())))
+
+
+def _said(entries: Iterable[str], first: Mapping[str, str]) -> Iterable[str]:
+    """Return the entries of an episode; a repetition counts as the entry that it repeats."""
+    return dict.fromkeys(first.get(id_, id_) for id_ in entries)

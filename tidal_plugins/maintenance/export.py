@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotADatabase, NotFound, SchemaTooNew, StorageError
 from tidal_plugins.ingestion.reembed import HELD, NEXT
-from tidal_plugins.ingestion.scrub import UNSCRUBBED
+from tidal_plugins.ingestion.tombstones import UNSCRUBBED
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.maintenance.backups import BACKUP
 from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of

@@ -12,7 +12,6 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 """
 
 from tidal_plugins.sessions.requests import REFUSALS
-from tidal_plugins.turns.capsule import capsule_text
 from tidal_plugins.turns.place import (
     Nested,
     Place,
@@ -24,8 +23,8 @@ from tidal_plugins.turns.place import (
     session_config,
 )
 from tidal_plugins.turns.rebuilt import RestoreAs, Style, SummaryAs, WrittenMessage
-from tidal_plugins.turns.recent import Recent
 from tidal_plugins.turns.recording import (
+    Recent,
     Recorder,
     json_arguments,
     record_history,
@@ -33,8 +32,7 @@ from tidal_plugins.turns.recording import (
     spoken_text,
     to_exchange,
 )
-from tidal_plugins.turns.whispers import Surfaced, surface
-from tidal_plugins.turns.work import work_lines
+from tidal_plugins.turns.whispers import Surfaced, capsule_text, surface, work_lines
 
 __all__ = [
     "REFUSALS",

@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.exchange import Exchange, Message, final_of
 from tidal_plugins.turns.place import Place
-from tidal_plugins.turns.recent import Recent
 from tidal_plugins.validation import storable
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 NOTHING = Exchange(())
 """Stands for a turn without text, which no episode holds."""
@@ -156,3 +158,30 @@ def _stored(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]:
         logger.error("turn %s of thread %s was not recorded: %s", exchanges[0].key, exchanges[0].thread, error)
         return [False]
     return [True] * len(exchanges)
+
+
+class Recent(Generic[V]):
+    """Keeps the values of the ``size`` keys that were used last. Safe to share between threads.
+
+    It holds only values that another process can work out again.
+    """
+
+    def __init__(self, size: int = 256) -> None:
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
+        self._size = size
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> V | None:
+        """Return the value of a key, or ``None``."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Hashable, value: V) -> None:
+        """Store the value of a key, and drop the key that was used longest ago if there are too many."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)

@@ -1,0 +1,285 @@
+"""Storing: plans and the jobs that follow them, in one transaction.
+
+The writes of a batch are held (:class:`Batch`) and stored together at its end, so that a batch of turns costs few
+statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop
+from tidal_plugins.facts.finding import SUPERSEDE
+from tidal_plugins.facts.invalidation import may_replace
+from tidal_plugins.facts.versions import flag_claims
+from tidal_plugins.graph.handlers import READ
+from tidal_plugins.graph.reader.budget import MODEL
+from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by, to_entry
+from tidal_plugins.ingestion.gate import ADMISSIONS, counted, decided
+from tidal_plugins.ingestion.plan import Plan, Prepared, Stored
+from tidal_plugins.ingestion.repeats import FIRST, first_link, repeat_link
+from tidal_plugins.ingestion.uses import enqueue_links, strengthen
+from tidal_plugins.ingestion.writer import Writer, new_tier, reinforced
+from tidal_plugins.jobs.queue import enqueue, note
+from tidal_plugins.language.emphasis import is_shouted
+from tidal_plugins.model.entry import Entry, Scope, Tier, derive_id
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.link import Link
+from tidal_plugins.reading.sentences import TAG
+from tidal_plugins.storage.base import Record, WhereLinks
+
+
+def store(
+    writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequence[Plan], ready: Prepared, now: datetime
+) -> list[Stored]:
+    """Store plans and the jobs that follow them, and return what became of each. Call it inside a transaction."""
+    batch = Batch(writer, scope, now)
+    batch.load_documents(TURNS, [key for plan in plans if (key := _counter(scope, plan)) is not None])
+    batch.load_links({FIRST: dict.fromkeys(ready.marks.values())})
+    firsts = [link.target for mark in dict.fromkeys(ready.marks.values()) for link in batch.links(FIRST, mark)]
+    batch.entries(firsts)
+    stored = [_store(batch, affect, plan, ready) for plan in plans]
+    batch.store()
+    _follow(writer, scope, stored, now)
+    return stored
+
+
+def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared) -> Stored:
+    writer, scope, now, gate = batch.writer, batch.scope, batch.now, batch.writer.settings.gate
+    entries, episode, intensity = list(plan.entries), plan.episode, 0.0
+    if episode and affect:
+        episode = _numbered(batch, plan, episode)
+        entries, intensity = _with_mood(batch, affect, plan, episode, ready)
+    if gate.enabled:
+        entries = [decided(entry, intensity, ready.nearest.get(entry.id), now, gate) for entry in entries]
+    if episode:
+        row = replace(ready.records[episode.id], entry=to_entry(episode))
+        batch.replace(row) if plan.known else batch.add(row)
+    repeated = _put_entries(batch, entries, ready)
+    if new := [entry.admission for entry in entries if entry.admission and entry.id not in repeated]:
+        batch.set_document(ADMISSIONS, ADMISSIONS, counted(batch.document(ADMISSIONS, ADMISSIONS), new))
+    shown = {}
+    if episode and episode.surfaced:
+        batch.store()  # what was shown may be of a turn of this batch
+        shown = strengthen(writer, scope, episode, plan.known, now)
+    if ready.claims:
+        own = {entry.id for entry in entries}
+        flag_claims(writer.storage, scope, [claim for claim in ready.claims if claim[0].id in own])
+    if episode:
+        cited = {each for message in episode.messages for each in cited_by(message, writer.frames)}
+        batch.put_links(_shown_link(scope, episode.id, each, now) for each in sorted(cited))
+    return Stored(entries, repeated, episode, plan.known, shown=shown)
+
+
+def _counter(scope: Scope, plan: Plan) -> str | None:
+    """Return the key of the counter that gives a turn its number, or ``None`` if it needs none."""
+    if plan.episode is None or plan.known is not None or plan.episode.thread is None:
+        return None
+    return derive_id(scope, TURNS, plan.episode.thread)  # a hash: the thread's name may have to be forgotten
+
+
+def _numbered(batch: Batch, plan: Plan, episode: Episode) -> Episode:
+    """Return a new turn with its number. The turns of a thread count from 1 in the order in which they were recorded; a
+    turn without a thread has the number 0."""
+    key = _counter(batch.scope, plan)
+    if key is None:
+        return episode
+    turn = 1 + (batch.document(TURNS, key) or 0)
+    batch.set_document(TURNS, key, turn)
+    return replace(episode, turn=turn)
+
+
+def _with_mood(
+    batch: Batch, affect: AffectLoop, plan: Plan, episode: Episode, ready: Prepared
+) -> tuple[list[Entry], float]:
+    """Let a turn move the agent's mood. Return its entries with the mood after it and a tier, and the strength of the
+    strongest feeling, in [0, 1]."""
+    settings, now = batch.writer.settings, batch.now
+    query, answer = ready.asked[plan.query], ready.feelings[plan.answer]
+    lengths = (len(affect.spoken(plan.query)), len(plan.answer))
+    before = batch.document(COLLECTION, KEY)
+    mood, after = affect.advance(before, query, answer, lengths, min(episode.occurred_at, now), now)
+    if after is not None:
+        batch.set_document(COLLECTION, KEY, after)
+    strongest = max((mood, query, answer), key=lambda felt: felt.intensity)
+    entries = [
+        # The mood is the agent's after the exchange [Tidal §3.4], the emotions are the text's own [Anamnesis].
+        replace(
+            entry,
+            affect=replace(mood, emotions=ready.feelings[entry.text].emotions),
+            tier=new_tier(entry.importance, strongest, now, settings.decay, settings.affect.threshold),
+        )
+        for entry in plan.entries
+    ]
+    return entries, strongest.intensity
+
+
+def _put_entries(batch: Batch, entries: Sequence[Entry], ready: Prepared) -> frozenset[str]:
+    """Store new entries, and return the ids of repetitions. One strengthens the first, and is found by its id alone."""
+    settings, now, repeated = batch.writer.settings, batch.now, set[str]()
+    for entry in entries:
+        mark = ready.marks[entry.id]
+        targets = [link.target for link in batch.links(FIRST, mark)[:1]]
+        first = next(iter(batch.entries(targets).values()), None)  # none if it is damaged
+        if first is None:
+            batch.add(replace(ready.records[entry.id], entry=entry))
+            batch.put_links([first_link(mark, entry, now)])
+        elif batch.add(Record(entry)):
+            batch.put_links([repeat_link(batch.scope, entry.id, first.id, now)])
+            loud = is_shouted(entry.text)  # what is shouted again counts once
+            if tier := None if loud else reinforced(first, settings.use.used, now, settings, used=True):
+                batch.set_tier(first.id, tier)
+            repeated.add(entry.id)
+    return frozenset(repeated)
+
+
+def _shown_link(scope: Scope, episode: str, cited: str, now: datetime) -> Link:
+    """Return the link from a turn to what a frame in it cites."""
+    return Link(derive_id(scope, SHOWS, episode, cited), SHOWS, episode, cited, now)
+
+
+def _follow(writer: Writer, scope: Scope, stored: Sequence[Stored], now: datetime) -> None:
+    """Store the jobs that follow: what came up together is linked, what is said is read, and what it supersedes is
+    looked for."""
+    turns = [turn.episode.id for turn in stored if turn.episode]
+    if turns:
+        linked = enqueue_links(writer, scope, stored, now)
+        if read_turns(writer, scope, turns, {turn.known.id for turn in stored if turn.known}, now) or linked:
+            note(writer.storage, scope, now)
+    read_notes(writer, scope, [entry for each in stored if each.episode is None for entry in each.entries], now)
+
+
+def read_notes(writer: Writer, scope: Scope, notes: Sequence[Entry], now: datetime) -> None:
+    """Have the sentences of notes read, and what they supersede looked for. Call it inside the transaction that stores
+    them."""
+    if notes:
+        ids = [entry.id for entry in notes]
+        enqueue(writer.storage, scope, TAG, dict.fromkeys(ids), now, replacing=ids)
+        if writer.settings.supersession.enabled:
+            said = [entry.id for entry in notes if may_replace(entry)]
+            enqueue(writer.storage, scope, SUPERSEDE, dict.fromkeys(said), now, replacing=said)
+        note(writer.storage, scope, now)
+
+
+def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
+    """Have turns read, of which ``grown`` may wait for it already, and return whether there are any.
+
+    Call it inside the transaction that changes them. A worker first reads those that its own process has stored.
+    """
+    jobs, settings = dict.fromkeys(episodes), writer.settings
+    enqueue(writer.storage, scope, TAG, jobs, now, replacing=grown)
+    if settings.supersession.enabled:
+        enqueue(writer.storage, scope, SUPERSEDE, jobs, now, replacing=grown)
+    readers = [READ] if settings.graph.enabled else []
+    for kind in [*readers, MODEL] if writer.model.reader else readers:
+        enqueue(writer.storage, scope, kind, jobs, now, replacing=grown, by=writer.jobs.throttle.name)
+    return bool(jobs)
+
+
+class Batch:
+    """The reads and writes of one batch, inside one transaction.
+
+    Nothing is read twice: call ``load_documents`` and ``load_links`` with all that a batch is going to read. What does
+    without this object, and reads or writes entries or their links, calls :meth:`store` first.
+    """
+
+    def __init__(self, writer: Writer, scope: Scope, now: datetime) -> None:
+        self.writer, self.scope, self.now = writer, scope, now
+        self._forget()
+
+    def document(self, collection: str, key: str) -> Any:
+        """Return the value of a document, or ``None``."""
+        self.load_documents(collection, [key])
+        return self._documents[collection][key]
+
+    def set_document(self, collection: str, key: str, value: Any) -> None:
+        """Replace a document."""
+        self._documents.setdefault(collection, {})[key] = value
+        self._written.setdefault(collection, {})[key] = value
+
+    def load_documents(self, collection: str, keys: Iterable[str]) -> None:
+        """Read documents that the batch is going to use."""
+        known = self._documents.setdefault(collection, {})
+        if missing := [key for key in dict.fromkeys(keys) if key not in known]:
+            found = {one.key: one.value for one in self.writer.storage.documents(self.scope, collection, missing)}
+            known.update((key, found.get(key)) for key in missing)
+
+    def entries(self, ids: Collection[str]) -> dict[str, Entry]:
+        """Return the entries found, by id."""
+        if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in self._entries]:
+            found = self.writer.storage.get(self.scope, missing)
+            self._entries.update((id_, found.get(id_)) for id_ in missing)
+        return {id_: entry for id_ in ids if (entry := self._entries[id_]) is not None}
+
+    def add(self, record: Record) -> bool:
+        """Store a record unless its id is known to the batch, and return whether it is not."""
+        id_ = record.entry.id
+        if self._entries.get(id_) is not None:
+            return False
+        self._entries[id_] = record.entry
+        self._new[id_] = record
+        return True
+
+    def replace(self, record: Record) -> None:
+        """Store a record in place of the entry of the same id, which must exist."""
+        id_ = record.entry.id
+        self._entries[id_] = record.entry
+        if id_ in self._new:
+            new = self._new[id_]
+            self._new[id_] = replace(new, entry=record.entry) if record.passages is None else record
+        elif record.passages is None and id_ in self._replaced:
+            self._replaced[id_] = replace(self._replaced[id_], entry=record.entry)
+        else:
+            self._replaced[id_] = record
+
+    def set_tier(self, id_: str, tier: Tier) -> None:
+        """Set the tier of an entry of the batch, or of one that it has read."""
+        [entry] = self.entries([id_]).values()
+        self.replace(Record(replace(entry, tier=tier), passages=None))
+
+    def links(self, kind: str, source: str) -> list[Link]:
+        """Return the links of a kind from a source, in the order in which they were first stored."""
+        self.load_links({kind: [source]})
+        return list(self._links[kind, source].values())
+
+    def load_links(self, sources: Mapping[str, Iterable[str]]) -> None:
+        """Read links that the batch is going to use, by their kinds and sources."""
+        wanted = {(kind, source) for kind, some in sources.items() for source in some}
+        if missing := wanted.difference(self._links):
+            self._links.update((place, {}) for place in missing)
+            where = WhereLinks(kinds={kind for kind, _ in missing}, sources={source for _, source in missing})
+            for link in self.writer.storage.links(self.scope, where):
+                if (link.kind, link.source) in missing:
+                    self._links[link.kind, link.source][link.id] = link
+
+    def put_links(self, links: Iterable[Link]) -> None:
+        """Store links, each in place of the one of the same id."""
+        for link in links:
+            self._put[link.id] = link
+            if (known := self._links.get((link.kind, link.source))) is not None:
+                known[link.id] = link
+
+    def store(self) -> None:
+        """Write what is held, and read anew from now on."""
+        storage, scope = self.writer.storage, self.scope
+        if self._new:
+            self.writer.put(scope, list(self._new.values()))
+        if self._replaced:
+            self.writer.put(scope, list(self._replaced.values()), replace=True)
+        if self._put:
+            storage.put_links(scope, self._put.values())
+        for collection, values in self._written.items():
+            storage.write_documents(scope, collection, values)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._documents: dict[str, dict[str, Any]] = {}
+        self._entries: dict[str, Entry | None] = {}
+        self._links: dict[tuple[str, str], dict[str, Link]] = {}
+        self._new: dict[str, Record] = {}
+        self._replaced: dict[str, Record] = {}
+        self._put: dict[str, Link] = {}
+        self._written: dict[str, dict[str, Any]] = {}

@@ -24,7 +24,7 @@ help:
 	@echo "make check              format, lint, types, import layers, the documentation and the code in it"
 	@echo "make docs               the documentation, as a site in build/site"
 	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
-	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
+	@echo "make bench [DATA=file]  recall, compaction, embedding (these need a file, or TIDAL_BENCH_DATA), speed"
 	@echo "make bench-peers        search, writes, memory and files beside SqliteStore, Chroma, LanceDB and mem0 (half an hour)"
 	@echo "make bench-million      the time of calls in a memory of a million entries (half an hour, 6 GB of disk)"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
@@ -89,15 +89,11 @@ ifeq ($(BENCH_DATA),)
 else
 	@$(BIN)/python benchmarks/retrieval.py --data "$(BENCH_DATA)"
 	@$(BIN)/python benchmarks/compaction.py --data "$(BENCH_DATA)"
-	@$(BIN)/python benchmarks/living.py --data "$(BENCH_DATA)"
 	@$(BIN)/python benchmarks/embedding.py --data "$(BENCH_DATA)"
 endif
 	@$(BIN)/python benchmarks/latency.py
-	@$(BIN)/python benchmarks/web.py
-	@$(BIN)/python benchmarks/graph.py
 	@$(BIN)/python benchmarks/extraction.py
-	@$(BIN)/python benchmarks/sessions.py
-	@$(BIN)/python -m benchmarks.trust $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
+	@$(BIN)/python -m benchmarks.trust
 	@$(BIN)/python benchmarks/affect.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 
 bench-peers: .venv-peers/.stamp

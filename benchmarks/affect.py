@@ -1,6 +1,6 @@
 """Measure how well feelings are read off vectors, what reading costs, and whether recall follows the feelings.
 
-    python benchmarks/affect.py --data FOLDER --json out.json
+    python benchmarks/affect.py --data FOLDER
 
 FOLDER (or ``TIDAL_BENCH_DATA``) may hold GoEmotions (``goemotions_dev.tsv``), EmoBank (``emobank_dev.csv``) and
 conversations in LoCoMo's format (``locomo_dev.json``). Parts whose data is missing are left out. The last part uses the
@@ -22,13 +22,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.conversations import load
 from benchmarks.embedders import EMBEDDERS, add_embedder
-from benchmarks.locomo import load
+from benchmarks.tables import options, wide
 from tidal_plugins import (
     Affect,
     Embedder,
@@ -44,7 +47,6 @@ from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 PAIRS = Path(__file__).with_name("data") / "feelings.json"
@@ -100,7 +102,7 @@ class Sentences(NamedTuple):
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = arguments(argv)
-    console = Console(width=max(WIDTH, Console().width))
+    console = wide(WIDTH)
     embedder = EMBEDDERS[args.embedder]()
     try:
         own = EmbeddingEmotion(embedder)
@@ -109,16 +111,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     except TidalError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
     show(report, console)
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1, ensure_ascii=False), "utf-8")
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     folder = os.environ.get("TIDAL_BENCH_DATA")
     add_embedder(parser)
     parser.add_argument("--data", type=Path, default=folder, metavar="FOLDER", help="or a file in it")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     args.talk = args.data
     if args.data and args.data.is_dir():
@@ -333,8 +332,6 @@ def f_score(wanted: Sequence[bool], found: Sequence[bool]) -> float:
 
 
 def correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    import numpy as np
-
     return float(np.corrcoef(a, b)[0, 1])
 
 

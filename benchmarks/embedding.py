@@ -1,6 +1,6 @@
 """Embedding: time of a query, of a batch and of a cold start, memory, and agreement with the original model.
 
-    python benchmarks/embedding.py --data FOLDER --json out.json
+    python benchmarks/embedding.py --data FOLDER
 
 FOLDER (or ``TIDAL_BENCH_DATA``) holds what there is of GoEmotions (``goemotions_dev.tsv``) and of conversations in
 LoCoMo's format (``locomo_dev.json``). Embedders take turns at each text, on one thread, so that all meet the same
@@ -9,8 +9,6 @@ machine. A cold start is a process of its own. fastembed and model2vec stand bes
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -20,19 +18,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.console import Console
 from rich.table import Table
 
 from benchmarks.affect import goemotions
-from benchmarks.locomo import load
-from benchmarks.metrics import quantiles
-from benchmarks.synthetic import SEED, InstantEmbedder, Words, centres, conversation
+from benchmarks.conversations import load
+from benchmarks.embedders import SEED, InstantEmbedder, Words, centres, conversation
+from benchmarks.tables import options, quantiles, wide
 from tidal_plugins import OnnxEmbedder, SentenceTransformerEmbedder, Settings, TidalMemory
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +44,6 @@ Embed = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 def fastembed() -> Embed:
-    import numpy as np
     from fastembed import TextEmbedding
 
     model = TextEmbedding(MINILM, threads=1, local_files_only=True)
@@ -54,7 +51,6 @@ def fastembed() -> Embed:
 
 
 def model2vec() -> Embed:
-    import numpy as np
     from model2vec import StaticModel
 
     model = StaticModel.from_pretrained("minishlab/potion-base-8M")
@@ -97,14 +93,13 @@ KINDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     given = os.environ.get("TIDAL_BENCH_DATA")
     parser.add_argument(
         "--data", type=Path, default=given, required=not given, metavar="FOLDER", help="or a file in it"
     )
     parser.add_argument("--texts", type=int, default=5_000, metavar="N", help="texts whose vectors are compared")
     parser.add_argument("--repeats", type=int, default=300, metavar="N", help="queries that are timed")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     texts = texts_in(args.data)[: args.texts]
     loaded, missing = available()
@@ -115,8 +110,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         "agreement": agreement(loaded, texts),
     }
     show(report, missing, len(texts))
-    if args.json:
-        args.json.write_text(json.dumps(report | {"missing": missing}, indent=1), "utf-8")
 
 
 def texts_in(path: Path) -> list[str]:
@@ -192,8 +185,6 @@ def first_recalls(names: Sequence[str]) -> dict[str, Any]:
 
 def agreement(loaded: Mapping[str, Embed], texts: Sequence[str]) -> dict[str, Any]:
     """Compare the vectors of both precisions with the original model's, text by text."""
-    import numpy as np
-
     if REFERENCE not in loaded:
         return {}
     original = loaded[REFERENCE](texts)
@@ -216,7 +207,7 @@ def seconds(embed: Embed, texts: Sequence[str]) -> float:
 
 
 def show(report: Mapping[str, Any], missing: Mapping[str, str], texts: int) -> None:
-    console = Console(width=max(120, Console().width))
+    console = wide(120)
     table = Table(title="Embedding on one thread, in turns", title_justify="left")
     columns = ["", "query p50 ms", "p95 ms", "texts/s", "cold: first vector s", "peak MB", "cold: first recall s"]
     for column in [*columns, "peak MB"]:

@@ -9,7 +9,6 @@ rank. A relation among the hits stands for the turns that it was read in, at its
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,10 +20,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.conversations import ADVERSARIAL, Data, fill, load
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
-from benchmarks.filling import fill
-from benchmarks.locomo import ADVERSARIAL, Data, load
-from benchmarks.metrics import DEPTH, difference, ranks_of, scores, shown, summary
+from benchmarks.tables import DEPTH, difference, options, ranks_of, scores, shown, summary
 from tidal_plugins import Affect, Hit, TidalMemory
 from tidal_plugins.model.entry import FACT, KINDS
 from tidal_plugins.scoring.ranking import reciprocal_rank
@@ -43,7 +41,7 @@ SHOWN = ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help="as retrieval.py reads it")
     add_embedder(parser)
     args = parser.parse_args(argv)

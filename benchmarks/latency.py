@@ -1,6 +1,6 @@
 """Measure what calls cost at 1,000 and 10,000 entries (time, memory, file size), and what the import costs.
 
-    python benchmarks/latency.py --sizes 1000 10000 100000 --json out.json
+    python benchmarks/latency.py --sizes 1000 10000 100000
     python benchmarks/latency.py --store postgres         on PostgreSQL, beside LangGraph's PostgresStore
 
 Texts are drawn from English words by a law like Zipf's, and vectors lie around those of real sentences; both are the
@@ -12,27 +12,23 @@ Machines differ and are noisy: each figure is printed with its ratio to a bare o
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import multiprocessing.pool
-import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.console import Console
+import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 
-from benchmarks.metrics import quantiles
-from benchmarks.recalls import THREADS, at_once, reads, same_as_exact
-from benchmarks.synthetic import SEED, SESSION, InstantEmbedder, Words, centres, conversation
-from benchmarks.timing import PEAK, bare_commit, held_bytes, timed
+from benchmarks.embedders import SEED, SESSION, InstantEmbedder, Words, centres, conversation
+from benchmarks.tables import PEAK, bare_commit, held_bytes, options, quantiles, timed, wide
 from tidal_plugins import (
     Affect,
     EmbedderUnavailable,
@@ -41,11 +37,11 @@ from tidal_plugins import (
     TidalError,
     TidalMemory,
 )
+from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
+from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
@@ -53,7 +49,7 @@ IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000], metavar="N", help="entries")
     parser.add_argument("--repeats", type=int, default=200, metavar="N", help="calls of each kind")
     parser.add_argument("--embedder", choices=("minilm", "none"), default="minilm", help="none: leave the model out")
@@ -61,7 +57,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--store", choices=("sqlite", "postgres"), default="sqlite", help="postgres: beside LangGraph's"
     )
     parser.add_argument("--url", help="a PostgreSQL server to use, instead of one of the benchmark's own")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     if min(*args.sizes, args.repeats, 10**9) < 2:
         parser.error("sizes and repeats must be at least 2")
@@ -75,10 +70,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     except TidalError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
     show(sizes, model, imports)
-    if args.json:
-        machine = {"machine": platform.platform(), "python": platform.python_version()}
-        figures = {**machine, "sizes": sizes, "embedding": model, "import_seconds": imports}
-        args.json.write_text(json.dumps(figures, indent=1), "utf-8")
 
 
 def beside_postgres(args: argparse.Namespace) -> None:
@@ -91,8 +82,6 @@ def beside_postgres(args: argparse.Namespace) -> None:
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
     show_beside(figures)
-    if args.json:
-        args.json.write_text(json.dumps({"machine": platform.platform(), "postgres": figures}, indent=1), "utf-8")
 
 
 # measuring
@@ -147,8 +136,6 @@ def _scans(embedder: InstantEmbedder, size: int, repeats: int) -> list[float]:
 
     Exact search cannot cost less.
     """
-    import numpy as np
-
     matrix = embedder.embed([str(number) for number in range(size)])
     best = min(100, size)
     return timed(lambda query: np.argpartition(matrix @ query, -best)[-best:], embedder.embed(["q"] * repeats))
@@ -241,7 +228,7 @@ def show(sizes: dict[int, dict[str, Any]], model: dict[str, float] | None, impor
     table.add_section()
     for name, value in _stored(sizes.values()).items():
         table.add_row(name, *value)
-    console = Console(width=max(100, Console().width))
+    console = wide(100)
     console.print(table)
     for code, seconds in imports.items():
         console.print(f"{code}: {seconds:.3f} s beyond a bare interpreter (best of 5)")
@@ -287,6 +274,99 @@ def _share(same: float | None) -> str:
 
 def _mb(size: int | None) -> str:
     return "?" if size is None else f"{size / 1e6:.1f}"
+
+
+# recalls of a filled store: by kind, with a filter, on several threads, and beside the exact path's
+
+
+POOL = 100
+WARM_UP = 5
+"""Number of questions that are asked before any is timed."""
+
+THREADS = 8
+"""Number of threads that recall at once."""
+
+SOME = [f"session-{number}" for number in range(125)]
+"""Threads of a filter that lets half of 10,000 entries pass, and a twentieth of 100,000."""
+
+
+def reads(
+    memory: TidalMemory, alone: TidalMemory, embedder: InstantEmbedder, words: Words, repeats: int
+) -> dict[str, list[float]]:
+    """Time each kind of call on the same questions, alternating the kinds, so that noise affects all alike.
+
+    The embedding of a query is computed beforehand. No two consecutive calls ask the same query, because the cosines of
+    the last vector are kept.
+    """
+    calm, plain = Affect(), plain_hybrid(memory, embedder)
+    calls: dict[str, Callable[[str], object]] = {
+        "recall": lambda query: memory.recall(query, affect=calm),
+        "filtered recall": lambda query: memory.recall(query, affect=calm, threads=SOME),
+        "recall of entries alone": lambda query: alone.recall(query, affect=calm),
+        "whisper": memory.whisper,
+        "plain hybrid": plain,
+    }
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    queries = [words.query() for _ in range(repeats + WARM_UP)]
+    for number in range(len(queries)):
+        for place, (name, call) in enumerate(calls.items()):
+            times[name] += timed(call, [queries[number - place]])
+    return {name: took[WARM_UP:] for name, took in times.items()}
+
+
+def at_once(memory: TidalMemory, words: Words, repeats: int) -> dict[str, float]:
+    """Return how many recalls a second one thread does, and ``THREADS`` of them at once on the same memory."""
+    calm, queries = Affect(), [words.query() for _ in range(repeats)]
+
+    def ask(query: str) -> object:
+        return memory.recall(query, affect=calm)
+
+    found = {}
+    for count in (1, THREADS):
+        with multiprocessing.pool.ThreadPool(count) as pool:
+            pool.map(ask, queries[: 4 * count], chunksize=1)  # each thread opens its connection
+            start = time.perf_counter()
+            pool.map(ask, queries, chunksize=1)
+            found[str(count)] = round(len(queries) / (time.perf_counter() - start), 1)
+    return found
+
+
+def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[str], object]:
+    """Return textbook hybrid search on the same store and with the same filter.
+
+    It fuses the best hundred of both channels by reciprocal rank, and reads ten entries. No public call does that, so
+    this uses internals.
+    """
+    storage, scope = memory._services.storage, memory.scope
+
+    def ask(query: str) -> object:
+        where = Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL], active_at=memory.now())
+        with storage.snapshot():
+            near = storage.nearest(scope, embedder.embed([query])[0], POOL, where)
+            worded = storage.matching(scope, list(dict.fromkeys(terms(query))), POOL, where)
+            places = [{match.id: place for place, match in enumerate(found, 1)} for found in (near, worded)]
+            ids = {id_ for place in places for id_ in place}
+            fused = {id_: reciprocal_rank([place.get(id_, 0) for place in places], k=60) for id_ in ids}
+            return storage.get(scope, sorted(fused, key=lambda id_: -fused[id_])[:10])
+
+    return ask
+
+
+def same_as_exact(path: Path, size: int, embedder: InstantEmbedder, words: Words, repeats: int) -> float | None:
+    """Return how many of the ten that the exact path returns are among the ten that a recall returns, as a share.
+
+    ``None`` for a store of a size that is small enough for the exact path.
+    """
+    calm, queries = Affect(), [words.query() for _ in range(repeats)]
+    found, usual = [], Settings().storage.exact_vectors_up_to
+    if size <= usual:
+        return None
+    for most in (usual, 10**9):
+        settings = Settings(graph={"background": False}, storage={"exact_vectors_up_to": most})
+        with TidalMemory(path, embedder=embedder, settings=settings) as memory:
+            found.append([set(memory.recall(query, limit=10, affect=calm).ids) for query in queries])
+    same = sum(len(here & there) for here, there in zip(*found, strict=True))
+    return same / sum(map(len, found[1]))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,10 @@ from contextlib import contextmanager
 from itertools import count, islice
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.metrics import quantiles
-from benchmarks.synthetic import DIMENSIONS, SEED, SESSION, InstantEmbedder, Words, centres, conversation
-from benchmarks.timing import timed
+from benchmarks.embedders import DIMENSIONS, SEED, SESSION, InstantEmbedder, Words, centres, conversation
+from benchmarks.tables import quantiles, timed, wide
 from tidal_plugins import Affect, Settings, TidalMemory
 from tools.databases import served
 
@@ -148,7 +146,7 @@ def show_beside(figures: Mapping[int, Mapping[str, Any]]) -> None:
         mine, other = (of_size["turns_per_second"][name] for name in (OURS, THEIRS))
         table.add_row(f"{size:,}", "turns per second, in batches", f"{mine:,}", f"{other:,}", f"{mine / other:.2f} ×")
         table.add_section()
-    Console(width=max(100, Console().width)).print(table)
+    wide(100).print(table)
 
 
 def _cell(figures: Mapping[str, float]) -> str:

@@ -11,7 +11,6 @@ anybody could see, and are never noticed. A fault whose lines are gone or were c
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import os
@@ -24,6 +23,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from benchmarks.tables import options
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("tidal_plugins", "adapters")
@@ -55,7 +56,7 @@ class Mutant:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--all", action="store_true", help="run every test, not only those of make test")
     parser.add_argument("--only", type=int, nargs="*", help="the numbers of the faults")
     parser.add_argument("--draw", type=int, metavar="N", help="draw new faults, a third of each kind")

@@ -9,7 +9,6 @@ other entries between its two texts, once as notes and once as turns. No model i
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -25,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
+from benchmarks.tables import options
 from tidal_plugins import Recall, TidalMemory, Whisper
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
@@ -61,7 +61,7 @@ BETWEEN = (
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print how many cases come out right, and with ``--fails`` what was shown for the others."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="FILE")
     parser.add_argument("--fails", action="store_true", help="print each case that fails, with what was shown")
     parser.add_argument("--only", action="append", metavar="ID", help="this case only; may be given again")

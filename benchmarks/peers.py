@@ -1,6 +1,6 @@
 """Search, writes, memory and files beside SqliteStore, Chroma, LanceDB and mem0, each used as its documentation says.
 
-    make bench-peers, or: .venv-peers/bin/python benchmarks/peers.py --size 10000 --json out.json
+    make bench-peers, or: .venv-peers/bin/python benchmarks/peers.py --size 10000
 
 All stores get the same texts and the same vectors: embedding is left out. Each lives in a process of its own, and they
 are asked in turn, so that noise affects all alike. Look at the ratios: times differ from machine to machine.
@@ -8,8 +8,6 @@ are asked in turn, so that noise affects all alike. Look at the ratios: times di
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import os
 import statistics
@@ -23,15 +21,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.synthetic import DIMENSIONS, SEED, InstantEmbedder, Words, centres, conversation
+from benchmarks.embedders import DIMENSIONS, SEED, InstantEmbedder, Words, centres, conversation
+from benchmarks.tables import options, wide
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 LIMIT = 10
@@ -81,7 +80,7 @@ class LangGraphSqlite:
     def __init__(self, folder: Path, embedder: InstantEmbedder) -> None:
         from contextlib import ExitStack
 
-        from benchmarks.puts import loading_connection
+        from benchmarks.frameworks import loading_connection
 
         connection = loading_connection(folder / "store.db", ExitStack())
         if connection is None:
@@ -285,18 +284,15 @@ def _asked(pipe: Connection, what: int | str | None) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--size", type=int, default=100_000, metavar="N", help="entries")
     parser.add_argument("--repeats", type=int, default=50, metavar="N", help="searches, and single writes")
     parser.add_argument("--stores", nargs="+", choices=list(PEERS), default=list(PEERS))
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     if args.size < 100 or args.repeats <= WARM_UP:
         parser.error(f"the size must be at least 100, and repeats more than {WARM_UP}")
     figures = compare(args.stores, args.size, args.repeats)
     show(figures, args.size)
-    if args.json:
-        args.json.write_text(json.dumps({"size": args.size, "stores": figures}, indent=1), "utf-8")
 
 
 def show(figures: Mapping[str, Mapping[str, float]], size: int) -> None:
@@ -310,7 +306,7 @@ def show(figures: Mapping[str, Mapping[str, float]], size: int) -> None:
         rate = row["entries_per_second"]
         sizes = (f"{row[kind] / 1e6:.0f}" for kind in ("memory", "files"))
         table.add_row(name, *times, f"{rate:,.0f} ({rate / first['entries_per_second']:.2f})", *sizes)
-    Console(width=max(110, Console().width)).print(table)
+    wide(110).print(table)
 
 
 if __name__ == "__main__":

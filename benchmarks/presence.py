@@ -4,20 +4,26 @@
     python benchmarks/presence.py --data folder --talks file       with stories and conversations that are lived through
     python benchmarks/presence.py --month file --zone Europe/Berlin    what it would have said, when, and why
 
-A month is a story (``benchmarks/story.py`` has the format) or a file that ``benchmarks/locomo.py`` reads. Without one,
-that of ``benchmarks/data/month.json``. Nothing is called but the embedder.
+A month is a story (``benchmarks/story.py`` has the format) or a file that ``benchmarks/conversations.py`` reads.
+Without one, that of ``benchmarks/data/month.json``. Nothing is called but the embedder.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
+import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -26,15 +32,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import conversations, story
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
-from benchmarks.presence_crash import lost_turns
-from benchmarks.presence_month import Month, live, read
-from benchmarks.story import load
-from tidal_plugins import Affect
+from benchmarks.story import Document, Story, Turn, load
+from benchmarks.tables import options, wide
+from tidal_plugins import Affect, Embedder, HashingEmbedder, PresenceStep, ProactiveMessage, Settings, TidalMemory
 from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.ticks import mood, tick
 from tidal_plugins.scoring.salience import gate
-from tidal_plugins.testing import NOON
+from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
 TUNING = Tuning()
@@ -52,7 +58,7 @@ BAR = 60
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables, or a month."""
     args = arguments(argv)
-    console = Console(width=max(100, Console().width))
+    console = wide(100)
     embedder = CachedEmbedder(EMBEDDERS[args.embedder]())
     if args.month:
         stories = read(args.month)
@@ -61,8 +67,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     console.print(case())
     console.print(curve())
-    if args.plot:
-        plot(args.plot)
     console.print(ticking())
     console.print(f"Turns lost when the process is killed right after each of five was recorded: {lost_turns()}")
     lived = [live(one, args.zone, embedder) for one in (load(args.data) if args.data else read(OWN))]
@@ -71,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     given = os.environ.get("TIDAL_BENCH_DATA")
     parser.add_argument("--data", type=Path, default=given, help="a folder of stories (or TIDAL_BENCH_DATA)")
     parser.add_argument(
@@ -80,7 +84,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--month", type=Path, nargs="?", const=OWN, metavar="FILE", help="print a month instead")
     parser.add_argument("--only", type=int, action="append", metavar="N", help="the N-th conversation of that file")
     parser.add_argument("--zone", default=OWN_ZONE, help=f"the person's time zone ({OWN_ZONE})")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the mood over an absence (needs matplotlib)")
     add_embedder(parser)
     return parser.parse_args(argv)
 
@@ -123,26 +126,6 @@ def curve() -> Table:
             drawn = "".join("●" if n == place else "│" if n == BAR // 2 else "·" for n in range(BAR + 1))
             shown.add_row(f"{hour}", f"{one.valence:+.2f}", f"{one.arousal:.2f}", drawn)
     return shown
-
-
-def plot(path: Path) -> None:
-    """Draw the mood over an absence into a file, or leave with a message."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise SystemExit("--plot needs matplotlib: pip install 'tidal-plugins[plot]'") from None
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    found = list(moods())
-    figure, axes = pyplot.subplots(figsize=(7, 3.5))
-    axes.axhspan(0.5, 0.75, alpha=0.15, label="valence that the source reports")
-    axes.plot([one.valence for one in found], label="valence")
-    axes.plot([one.arousal for one in found], label="arousal")
-    axes.set(xlabel="hours since somebody spoke", ylim=(-1, 1))
-    axes.legend(loc="lower right")
-    figure.tight_layout()
-    figure.savefig(path)
 
 
 def ticking() -> str:
@@ -204,6 +187,232 @@ def print_month(month: Month, console: Console) -> None:
     console.print(f"{len(month.said)} messages. Silent, in steps of two hours by day:")
     for reason, times in month.silences.most_common():
         console.print(f"  {times:5} {reason}", markup=False, highlight=False)
+
+
+# a life with a presence that steps by the story's time
+
+
+STEP = timedelta(hours=2)
+"""Time between two steps by day. The source's daemon steps every minute; more often finds nothing else, for what is due
+is due by days, and the rest waits for three."""
+DAY = (7, 22)
+"""Local hours in which it is stepped. The others are quiet."""
+AFTER = timedelta(days=7)
+"""Time after the last turn in which it may still speak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message, when it was said, in which scope, and how its silence or its answer was judged."""
+
+    at: datetime
+    scope: str
+    message: ProactiveMessage
+
+
+@dataclass(slots=True)
+class Month:
+    """What came of a story: the messages, the silences by reason, and the figures along the way.
+
+    ``felt`` is what the person felt at each turn, ``thoughts`` how many pairs of entries arose as thoughts at each look
+    at the memory that found any, ``looks`` how many looks there were, and ``ratios`` how many characters of memory
+    there are for each of the capsule's, by scope.
+    """
+
+    story: Story
+    zone: str
+    said: list[Said] = field(default_factory=list)
+    silences: Counter[str] = field(default_factory=Counter)
+    felt: list[Affect] = field(default_factory=list)
+    thoughts: list[int] = field(default_factory=list)
+    looks: int = 0
+    ratios: dict[str, float] = field(default_factory=dict)
+
+
+def read(path: str | Path) -> list[Story]:
+    """Read a story, or each conversation of a file that ``benchmarks.conversations`` reads as a story."""
+    path = Path(path)
+    try:
+        given = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be read: {error}") from None
+    if isinstance(given, dict) and isinstance(given.get("sessions"), list):
+        return [story.parsed(given)]
+    return [_of_conversation(one) for one in conversations.load(path).conversations]
+
+
+def _of_conversation(conversation: conversations.Conversation) -> Story:
+    """Return a conversation as a story. The one who speaks first counts as the user, the other one as the agent."""
+    own = conversation.turns[0]
+    turns = [
+        Turn(session.id, number, "user", user, agent, (), at, at + conversations.PACE, number == len(pairs))
+        for session in conversation.sessions
+        for pairs in [list(_pairs(session.turns, own))]
+        for number, (at, user, agent) in enumerate(pairs, 1)
+    ]
+    return Story(conversation.name, "", ("user",), (), tuple(turns), (), {})
+
+
+def _pairs(turns: Sequence[conversations.Turn], own: conversations.Turn) -> Iterator[tuple[datetime, str, str]]:
+    said: list[conversations.Turn] = []
+    for turn in turns:
+        is_own = (turn.role, turn.speaker) == (own.role, own.speaker)
+        if is_own and any((one.role, one.speaker) != (own.role, own.speaker) for one in said):
+            yield _pair(said, own)
+            said = []
+        said.append(turn)
+    if said:
+        yield _pair(said, own)
+
+
+def _pair(said: Sequence[conversations.Turn], own: conversations.Turn) -> tuple[datetime, str, str]:
+    user = [turn.text for turn in said if (turn.role, turn.speaker) == (own.role, own.speaker)]
+    agent = [turn.text for turn in said if (turn.role, turn.speaker) != (own.role, own.speaker)]
+    return said[0].at, "\n".join(user) or "Hello.", "\n".join(agent) or "I see."
+
+
+def live(one: Story, zone: str, embedder: Embedder, *, steps: bool = True) -> Month:
+    """Live through a story in a new memory that may speak first in every scope, and return what came of it.
+
+    Without ``steps`` the turns are recorded, and nothing is asked between them.
+    """
+    with TemporaryDirectory(prefix="tidal-month-") as folder:
+        clock = FrozenClock(one.start)
+        settings = Settings(graph={"background": False})
+        with TidalMemory(Path(folder, "m.db"), embedder=embedder, settings=settings, clock=clock) as memory:
+            life = _Life(Month(one, zone), memory, clock, steps)
+            life.run()
+            return life.month
+
+
+@dataclass(slots=True)
+class _Life:
+    month: Month
+    memory: TidalMemory
+    clock: FrozenClock
+    steps: bool
+    seen: dict[str, set[str]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        one = self.month.story
+        for scope in one.scopes:
+            self.memory.scoped(scope).presence.allow(zone=self.month.zone)
+        events: list[Document | Turn] = sorted([*one.documents, *one.turns], key=_when)
+        end = _when(events[-1]) + AFTER
+        times = [*map(_when, events), end]
+        for event, (start, until) in zip(events, pairwise(times), strict=True):
+            self._live(event)
+            if not self.steps:
+                continue
+            for at in _steps(max(start, self.clock()), until, self.month.zone):
+                self.clock.set(at)
+                for scope in one.scopes:
+                    self._step(scope)
+        self.clock.set(max(end, self.clock()))
+        for scope in one.scopes:
+            self.month.ratios[scope] = self.memory.scoped(scope).capsule.read().ratio or 0.0
+
+    def _live(self, event: Document | Turn) -> None:
+        self.clock.set(max(self.clock(), _when(event)))
+        if isinstance(event, Document):
+            for scope in self.month.story.scopes:
+                self.memory.scoped(scope).remember(event.text, kind=event.kind, source=event.source)
+            return
+        memory = self.memory.scoped(event.scope)
+        whisper = memory.whisper(event.user)
+        self.clock.set(max(self.clock(), event.end))
+        turn = memory.record(
+            event.user, event.agent, tools=event.tools, thread=event.session, id=event.key, surfaced=whisper.ids
+        )
+        said = [memory.get(id_) for id_ in memory.episodes[turn.id].entries]
+        self.month.felt += [entry.affect for entry in said if entry.role == "user" and entry.affect]
+        memory.graph.index_pending()
+        memory.supersessions.find()
+        memory.associations.link_pending()
+        if event.last:
+            memory.maintenance.run()
+
+    def _step(self, scope: str) -> None:
+        presence = self.memory.scoped(scope).presence
+        step = presence.step()
+        self._count(scope, step)
+        if step.message and (message := presence.take()):
+            self.month.said.append(Said(self.clock(), scope, message))
+        elif not step.decision.speaks:
+            self.month.silences[_reason(step.decision.reason)] += 1
+
+    def _count(self, scope: str, step: PresenceStep) -> None:
+        known = self.seen.setdefault(scope, set())
+        pairs = {one.id for one in step.state.thoughts if len(one.entries) > 1}
+        self.month.looks += 1
+        if new := pairs - known:
+            self.month.thoughts.append(len(new))
+        known |= pairs
+
+
+def _reason(reason: str) -> str:
+    """Return a reason without its numbers and times, to be counted."""
+    for known in ("these are quiet hours", "it said", "it spoke", "nobody answered the last", "it is paused"):
+        if reason.startswith(known):
+            return {"it said": "it said enough for a day already"}.get(known, known)
+    return reason
+
+
+def _steps(start: datetime, end: datetime, zone: str) -> Iterator[datetime]:
+    """Yield the times between two at which the presence is stepped: by day, on even hours of the person."""
+    at = start.astimezone(ZoneInfo(zone)).replace(minute=0, second=0, microsecond=0)
+    while (at := _later(at)) < end:
+        if at > start and DAY[0] <= at.hour < DAY[1] and (at.hour - DAY[0]) % (STEP // timedelta(hours=1)) == 1:
+            yield at
+
+
+def _later(at: datetime) -> datetime:
+    """Return an hour later by the clock on every wall, which no change of it skips or repeats."""
+    return (at.astimezone(ZoneInfo("UTC")) + timedelta(hours=1)).astimezone(at.tzinfo)
+
+
+def _when(event: Document | Turn) -> datetime:
+    return event.at if isinstance(event, Document) else event.start
+
+
+# turns that a crash loses
+
+
+KILLS = 5
+QUIET = Settings(graph={"background": False})
+_WRITER = """
+import sys
+from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Settings(graph={"background": False}))
+number = 0
+while True:
+    number += 1
+    turn = memory.record(f"Crate {number} of the pears stands in the cellar.", "Noted.", thread=sys.argv[2])
+    print(turn.id, flush=True)
+"""
+
+
+def lost_turns() -> int:
+    """Return how many turns are missing that a process had recorded when it was killed, over some kills."""
+    lost = 0
+    with TemporaryDirectory(prefix="tidal-crash-") as folder:
+        path = Path(folder, "crash.db")
+        for kill in range(KILLS):
+            recorded = _killed(path, f"run {kill}", turns=kill + 1)
+            with TidalMemory(path, embedder=HashingEmbedder(), settings=QUIET) as memory:
+                lost += len(recorded - {episode.id for episode in memory.episodes.list()})
+    return lost
+
+
+def _killed(path: Path, thread: str, turns: int) -> set[str]:
+    """Let a process record turns, kill it, and return the ids of those that it said it had recorded."""
+    command = [sys.executable, "-c", _WRITER, str(path), thread]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout
+        said = {writer.stdout.readline().strip() for _ in range(turns)}
+        writer.kill()
+        said |= {line.strip() for line in writer.stdout}
+    return said - {""}
 
 
 if __name__ == "__main__":

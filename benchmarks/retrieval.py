@@ -1,13 +1,13 @@
 """Measure how well recall finds the evidence of questions on conversations, and what each step of it adds.
 
-    python benchmarks/retrieval.py --data locomo10.json --json out.json
+    python benchmarks/retrieval.py --data locomo10.json
 
 Each conversation becomes a memory of its own, through the public API. Each turn is indexed as «speaker: utterance», and
 the clock stands just after the last turn, so that decay plays no part. Questions are asked unchanged, in a neutral
 mood. No model is called but the embedder.
 
-A file of RealMem's (``benchmarks/realmem.py``) is lived through: each turn that goes on with a project is asked at its
-time, over the sessions before its own.
+A file of RealMem's is lived through: each turn that goes on with a project is asked at its time, over the sessions
+before its own.
 
 `benchmarks/data` has conversations of our own, free to use, with the turns that answer each question. `chats.json` has
 chats with an assistant and a handbook. `domains.json` has five conversations of other kinds: errands, code and plans
@@ -18,13 +18,12 @@ was asked.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, get_args
@@ -34,33 +33,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.conversations import Conversation, Data, Question, fill, load
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
-from benchmarks.filling import fill
-from benchmarks.locomo import Conversation, Counts, Data, Question, load, pooled
-from benchmarks.metrics import DEPTH, RESAMPLES, SEED, quantiles, ranks_of, summary
-from benchmarks.retrieval_arms import (
+from benchmarks.retrieval_tables import (
     FLOOR_KEYWORDS,
     FLOOR_VECTORS,
-    NAMES_STAY,
     PLAIN,
-    WORDS,
-    Arm,
-    channel_arms,
-    names_stay,
-    plain_arms,
-    recall_arm,
-    turns_of,
-    variants,
-)
-from benchmarks.retrieval_outcomes import (
     WAYS,
+    WORDS,
     Asked,
     Beyond,
     Report,
     Whispered,
-    abstention,
+    show,
 )
-from benchmarks.retrieval_tables import show
+from benchmarks.tables import DEPTH, options, quantiles, ranks_of, wide
 from tidal_plugins import (
     Affect,
     Settings,
@@ -68,21 +55,29 @@ from tidal_plugins import (
     TidalMemory,
     Whisper,
 )
+from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
+from tidal_plugins.retrieval import understand
 from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.settings import Profile
+from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import RecallTuning, Tuning
 
 T = TypeVar("T")
-WIDTH = 140
+FORMATS = "LoCoMo, LongMemEval or RealMem"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    args = arguments(argv)
-    sets = [load(path) for path in args.data]
-    if args.pool:
-        sets = [joined(sets)]
-    console = Console(width=max(WIDTH, Console().width))  # a narrow terminal may wrap lines, but no figure is cut
+    profiles = get_args(Profile)
+    parser = options(__doc__)
+    parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help=FORMATS)
+    parser.add_argument("--profiles", nargs="+", choices=profiles, default=list(profiles), metavar="PROFILE")
+    parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--limit-questions", type=int, metavar="N", help="ask about N of each file's questions")
+    add_embedder(parser)
+    args = parser.parse_args(argv)
+    sets, console = [load(path) for path in args.data], wide(140)
     embedder = CachedEmbedder(EMBEDDERS[args.embedder]())
     try:
         reports = [measure(limited(data, args.limit_questions), embedder, args) for data in sets]
@@ -92,30 +87,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         show(report, console)
     timing = quantiles(embedder.single)
     console.print(f"Embedding one query ({embedder.id}): p50 {timing['p50_ms']:.1f} ms, p95 {timing['p95_ms']:.1f} ms.")
-    if args.json:
-        args.json.write_text(json.dumps(_document(reports, embedder, args), indent=1, ensure_ascii=False), "utf-8")
-
-
-def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    profiles = get_args(Profile)
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument(
-        "--data", nargs="+", type=Path, required=True, metavar="FILE", help="LoCoMo, LongMemEval or RealMem"
-    )
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures, and every question's ranks")
-    parser.add_argument("--profiles", nargs="+", choices=profiles, default=list(profiles), metavar="PROFILE")
-    parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--pool", action="store_true", help="put everything into one memory")
-    parser.add_argument("--limit-questions", type=int, metavar="N", help="ask about N of each file's questions")
-    add_embedder(parser)
-    return parser.parse_args(argv)
-
-
-def joined(sets: Sequence[Data]) -> Data:
-    """Join all data sets into one conversation of one file, for a harder haystack."""
-    counts = sum((data.counts for data in sets), Counts())
-    parts = [conversation for data in sets for conversation in data.conversations]
-    return Data(" + ".join(data.name for data in sets) + ", pooled", [pooled("pool", parts)], counts)
 
 
 def limited(data: Data, most: int | None) -> Data:
@@ -254,49 +225,122 @@ def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> 
     return ranking, 1000 * (time.perf_counter() - start - (embedder.seconds - embedding))
 
 
-def _document(reports: Sequence[Report], embedder: CachedEmbedder, args: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "embedder": embedder.id,
-        "embedding": quantiles(embedder.single),
-        "settings": RecallTuning().model_dump(),
-        "python": platform.python_version(),
-        "machine": platform.platform(),
-        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "over": "questions"},
-        "files": [_figures(report) for report in reports],
-    }
+# the ways to rank turns for a question
 
 
-def _figures(report: Report) -> dict[str, Any]:
-    return {
-        "file": report.data.name,
-        "conversations": len(report.data.conversations),
-        "turns": sum(len(conversation.turns) for conversation in report.data.conversations),
-        "questions": len(report.asked),
-        **asdict(report.data.counts),
-        "arms": {arm: _arm_figures(report, arm) for arm in report.arms},
-        "abstention": {profile: abstention(report, profile) for profile in report.profiles},
-        "ablation": {arm: _arm_figures(report, arm) for arm in report.steps},
-        "asked": [
-            {
-                "conversation": item.conversation,
-                "question": item.question.text,
-                "category": item.question.category,
-                "evidence": item.evidence,
-                "ranks": item.ranks,
-                "beyond": {way: found._asdict() for way, found in item.beyond.items()},
-            }
-            for item in report.asked
-        ],
-    }
+Arm = Callable[[str], list[str]]
+"""A function that takes a question and returns the ids of turns, best first."""
+
+POOL = 100
+RRF = 60
+
+STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("no keywords", {"keywords": 0.0}),
+    ("no length normalisation", {"brevity": 1e9}),
+    ("no speaker match", {"speaker": 0.0}),
+    ("assistant counts in full", {"assistant": 0.0}),
+    ("no passage discount", {"passages": 0.0}),
+    ("no recency of turns that go on", {"recency": 0.0}),
+    ("no thread", {"thread": 0.0}),
+    ("no neighbours", {"neighbours": 0.0}),
+    ("long messages lean on others too", {"turn": 1e9}),
+    ("who tells counts no more than who asks", {"time_mention": 0.0}),
+    ("no thread, no neighbours, no time mention", {"thread": 0.0, "neighbours": 0.0, "time_mention": 0.0}),
+    ("no times", {"time": 0.0}),
+    ("no decay", {"decay": 0.0}),
+    ("thread × 0.15", {"thread": 0.15}),
+    ("thread × 0.4", {"thread": 0.4}),
+    ("neighbours × 0.1", {"neighbours": 0.1}),
+    ("neighbours × 0.2", {"neighbours": 0.2}),
+    ("neighbours of the 10 best", {"reach": 10}),
+    ("keywords × 0.3", {"keywords": 0.3}),
+    ("keywords × 0.5", {"keywords": 0.5}),
+    ("keywords × 0.7", {"keywords": 0.7}),
+    ("importance × 0", {"importance": 0.0}),
+    ("importance × 0.25", {"importance": 0.25}),
+    ("importance × 0.5", {"importance": 0.5}),
+    ("importance × 1", {"importance": 1.0}),
+)
+"""Settings of recall for ``balanced`` without each of its steps, and with more or less of some."""
+
+NAMES_STAY = "names stay in the embedded query"
 
 
-def _arm_figures(report: Report, arm: str) -> dict[str, Any]:
-    overall = report.rows(arm)
-    return {
-        "overall": summary(overall) if overall else {},
-        "categories": {category: summary(report.rows(arm, category)) for category in report.categories},
-        "search": quantiles(report.times[arm]),
-    }
+def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
+    """Return recall as users call it."""
+
+    def ask(question: str) -> list[str]:
+        found = memory.recall(question, limit=DEPTH, profile=profile, affect=Affect())
+        return [hit.entry.metadata["message"] for hit in found]
+
+    return ask
+
+
+def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
+    """Return each channel of the store by itself, as a floor. No public call shows one, so this uses internals."""
+    storage, scope, where = memory._services.storage, memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL])
+    turns = turns_of(memory)
+
+    def keywords(question: str) -> list[str]:
+        return [turns[match.id] for match in storage.matching(scope, to_query(question, ()).terms, DEPTH, where)]
+
+    def vectors(question: str) -> list[str]:
+        return [turns[match.id] for match in storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)]
+
+    return {FLOOR_KEYWORDS: keywords, FLOOR_VECTORS: vectors}
+
+
+def turns_of(memory: TidalMemory) -> dict[str, str]:
+    """Return the ids of turns by the ids of their entries."""
+    found = memory._services.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL]))
+    return {entry.id: str(entry.metadata["message"]) for entry in found}
+
+
+def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str, Arm]:
+    """Return textbook search over whole turns: FTS5 with all their words, exact cosine, and RRF of the two."""
+    ids = [turn.id for turn in conversation.turns]
+    texts = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in conversation.turns]
+    matrix = embedder.embed(texts)
+    table = sqlite3.connect(":memory:")
+    table.execute("CREATE VIRTUAL TABLE turns USING fts5 (text)")
+    table.executemany("INSERT INTO turns (rowid, text) VALUES (?, ?)", enumerate(texts))
+
+    def words(question: str) -> list[str]:
+        cleaned = "".join(c if c.isalnum() else " " for c in question).split()
+        wanted = " OR ".join(f'"{word}"' for word in cleaned)
+        sql = f"SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT {POOL}"
+        return [ids[row] for (row,) in table.execute(sql, (wanted,))] if wanted else []
+
+    def vectors(question: str) -> list[str]:
+        near = matrix @ embedder.embed([question])[0]
+        return [ids[row] for row in (-near).argsort(kind="stable")[:POOL]]
+
+    def both(question: str) -> list[str]:
+        places = [{id_: place for place, id_ in enumerate(arm(question), 1)} for arm in (words, vectors)]
+        ids = {id_ for place in places for id_ in place}
+        fused = {id_: reciprocal_rank([place.get(id_, 0) for place in places], k=RRF) for id_ in ids}
+        return sorted(fused, key=lambda id_: -fused[id_])
+
+    return {WORDS: words, PLAIN: both}
+
+
+def variants() -> dict[str, dict[str, Any]]:
+    """Return the ablations that differ from the defaults."""
+    defaults = RecallTuning().model_dump()
+    return {name: change for name, change in STEPS if any(defaults[key] != value for key, value in change.items())}
+
+
+def names_stay(arm: Arm) -> Arm:
+    """Return an arm of recall that embeds a question unchanged. No setting does that, so this uses internals."""
+
+    def ask(question: str) -> list[str]:
+        vars(understand).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
+        try:
+            return arm(question)
+        finally:
+            vars(understand).update(to_query=to_query)
+
+    return ask
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ beside each other.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -27,27 +26,26 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.metrics import quantiles
-from benchmarks.synthetic import SEED, InstantEmbedder, Words, centres, conversation
-from benchmarks.timing import timed
+from benchmarks.embedders import SEED, InstantEmbedder, Words, centres, conversation
+from benchmarks.tables import options, quantiles, timed, wide
 from tidal_plugins import Affect, Settings, TidalError, TidalMemory
 from tools.databases import served
 from tools.postgres import NoServer
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 QUIET = Settings(graph={"background": False})
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--store", choices=("postgres", "sqlite"), default="postgres")
     parser.add_argument("--url", help="a PostgreSQL server to use, instead of one of the benchmark's own")
     parser.add_argument("--scopes", nargs="+", type=int, default=[100, 1_000], metavar="N", help="numbers of scopes")
@@ -185,7 +183,7 @@ def show(store: str, rows: Sequence[Mapping[str, Any]], processes: int) -> None:
         cells = (f"{call['p50_ms']:.1f} / {call['p95_ms']:.1f}" for call in calls)
         counts = (f"{row[name]:,}" for name in ("scopes", "entries", "bytes_per_entry"))
         table.add_row(*counts, *cells, f"{row['recalls_per_second']:.0f}", f"{row['filled_per_second']:,}")
-    Console(width=max(120, Console().width)).print(table)
+    wide(120).print(table)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ work divides by scope, which no query of the engine crosses.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
@@ -21,8 +20,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.console import Console
 from rich.table import Table
+
+from benchmarks.tables import options, wide
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _nodes(need: float, of_one: float) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--entries", nargs="+", type=float, default=[1e6, 1e7, 1e8, 1e9], metavar="N")
     parser.add_argument("--recalls", nargs="+", type=float, default=[100, 1_000, 10_000], metavar="N", help="a second")
     parser.add_argument("--measured", type=Path, metavar="FILE", help="figures that scale.py wrote")
@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def show(given: Assumptions, from_run: set[str], plans: Sequence[Plan]) -> None:
-    console = Console(width=max(120, Console().width))
+    console = wide(120)
     taken = Table(title="Assumptions", title_justify="left")
     for column in ("value", "of what", "from"):
         taken.add_column(column, justify="right" if column == "value" else "left")

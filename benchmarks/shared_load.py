@@ -13,8 +13,6 @@ it takes time and no core. Times differ from machine to machine: look at the rat
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import os
 import sys
@@ -30,12 +28,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.metrics import quantiles
-from benchmarks.synthetic import SESSION, Words
-from benchmarks.timing import timed
+from benchmarks.embedders import SESSION, Words
+from benchmarks.tables import options, quantiles, timed, wide
 from tidal_plugins import (
     Assertion,
     Exchange,
@@ -58,7 +54,7 @@ TALK = "I work at Brightwater Labs. My sister M{name}a lives in Oslo.", "Good to
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--store", choices=("postgres", "sqlite"), default="postgres")
     parser.add_argument("--url", help="a PostgreSQL server to use, instead of one of the benchmark's own")
     parser.add_argument("--processes", type=int, default=8, metavar="N", help="processes that record")
@@ -66,7 +62,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8], metavar="N", help="workers of a queue")
     parser.add_argument("--turns", type=int, default=400, metavar="N", help="turns in the queue")
     parser.add_argument("--reading-ms", type=float, metavar="MS", help="a scripted model waits so long for each turn")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     if min(args.processes, args.turns, *args.workers) < 1 or args.records < 0 or (args.reading_ms or 0) < 0:
         parser.error("all numbers must be positive")
@@ -77,9 +72,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
     show(args.store, writing, queue, args.reading_ms)
-    if args.json:
-        figures = {"store": args.store, "writing": writing, "queue": queue, "reading_ms": args.reading_ms}
-        args.json.write_text(json.dumps(figures, indent=1), "utf-8")
 
 
 @contextmanager
@@ -235,7 +227,7 @@ def show(
     store: str, writing: dict[str, Any] | None, queue: dict[int, dict[str, Any]], reading_ms: float | None
 ) -> None:
     tables = [_written(store, writing)] if writing else []
-    Console(width=max(100, Console().width)).print(*tables, _drained(queue, reading_ms))
+    wide(100).print(*tables, _drained(queue, reading_ms))
 
 
 def _written(store: str, writing: dict[str, Any]) -> Table:

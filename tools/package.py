@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers", "plot"}
+NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers"}
 
 REMEMBERS = """
 from tidal_plugins import TidalMemory

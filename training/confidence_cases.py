@@ -10,11 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 from benchmarks import story
-from benchmarks.filling import fill
-from benchmarks.locomo import ADVERSARIAL, Conversation, load
-from benchmarks.retrieval_arms import turns_of
-from benchmarks.story_asking import SETTINGS
-from benchmarks.story_checks import folded
+from benchmarks.conversations import ADVERSARIAL, Conversation, fill, load
+from benchmarks.retrieval import turns_of
+from benchmarks.story_checks import SETTINGS, folded
 from tidal_plugins import Affect, Embedder, TidalMemory
 from tidal_plugins.settings import Profile
 from tidal_plugins.testing import FrozenClock

@@ -26,7 +26,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"  # sums in another order would end in other last digits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from benchmarks import told
+from benchmarks import extraction
 from tidal_plugins import RuleExtractor
 from tidal_plugins.english.pasted import FENCED
 from tidal_plugins.graph.reading.mentions import KIN, named
@@ -151,18 +151,18 @@ def fit(rows: Sequence[Row], out: Path) -> None:
 def labels(row: Row, drafts: Sequence[Draft]) -> list[str]:
     """Return the predicate that each draft of a turn states by its labels, or ``none``."""
     found = [NONE] * len(drafts)
-    ends = [(told.words(one.subject.name, row), told.words(one.object.name, row)) for one in drafts]
+    ends = [(extraction.words(one.subject.name, row), extraction.words(one.object.name, row)) for one in drafts]
     for label in row["relations"]:
         predicate = _class(label)
         if predicate is None:
             continue
-        subject, object_ = told.words(label["subject"], row), told.words(label["object"], row)
+        subject, object_ = extraction.words(label["subject"], row), extraction.words(label["object"], row)
         fits = []
         for number, (one, two) in enumerate(ends):
-            same = told.overlap(one, subject) and told.overlap(two, object_)
-            same |= predicate == KIN_CLASS and told.overlap(one, object_) and told.overlap(two, subject)
+            same = extraction.overlap(one, subject) and extraction.overlap(two, object_)
+            same |= predicate == KIN_CLASS and extraction.overlap(one, object_) and extraction.overlap(two, subject)
             if predicate in ("appointment", "deadline"):
-                same |= bool(two & object_) and told.overlap(one | two, subject | object_)
+                same |= bool(two & object_) and extraction.overlap(one | two, subject | object_)
             if same and holds(drafts[number].candidate, predicate):
                 fits.append((len((one | two) & (subject | object_)) / len(one | two | subject | object_), number))
         for likeness, number in sorted(fits, reverse=True):
@@ -173,7 +173,7 @@ def labels(row: Row, drafts: Sequence[Draft]) -> list[str]:
 
 def _class(label: Row) -> str | None:
     predicate, status = str(label["predicate"]), label["status"]
-    if status in told.UNREAL:
+    if status in extraction.UNREAL:
         return None
     if predicate in KINS:
         return KIN_CLASS
@@ -215,11 +215,12 @@ def report(parts: dict[str, list[Row]], out: Path) -> None:
                 replace(one, assertions=tuple(said for said in one.assertions if said.confidence >= step))
                 for one in read[part]
             ]
-            tallies = told.tally(rows, kept)[0].values()
+            tallies = extraction.tally(rows, kept)[0].values()
             right, wrong = sum(one.right.total() for one in tallies), sum(one.wrong.total() for one in tallies)
             found, missed = sum(one.found.total() for one in tallies), sum(one.missed.total() for one in tallies)
             unreal = sum(one.unreal for one in tallies)
-            shares = f"{told.share(found, missed):.3f} / {told.share(right, wrong):.2f} ({right + wrong}, {unreal})"
+            recall, precision = extraction.share(found, missed), extraction.share(right, wrong)
+            shares = f"{recall:.3f} / {precision:.2f} ({right + wrong}, {unreal})"
             line += f"{shares:>28}"
         print(line)
     print("recall / precision (relations read, of these not meant as real)")

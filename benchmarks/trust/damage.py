@@ -8,21 +8,26 @@ same, an error of the library, or shorter with the damage told. One that differs
 from __future__ import annotations
 
 import shutil
+import struct
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
 
+import apsw
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.trust.asking import Answer, answer, fill, open_file, questions
-from benchmarks.trust.damaging import PAGES, Damage, apply, damages
-from benchmarks.trust.workers import WORKERS, each, quiet
-from tidal_plugins import StorageError, TidalMemory
+from benchmarks.trust.life import TURNS, WORKERS, each, quiet
+from tidal_plugins import HashingEmbedder, Policy, Settings, StorageError, TidalError, TidalMemory
+from tidal_plugins.storage.damage import noticed
+from tidal_plugins.storage.sqlite.pages import OS
+from tidal_plugins.testing import FrozenClock
 
 FILES = 1000
 
@@ -207,3 +212,212 @@ def _judge(answers: Mapping[str, Answer], intact: Intact, outcome: Outcome) -> N
         asked = [name for name in verbatim if name.startswith(scope)]
         if not any(any(answers[name].lines) for name in asked):
             outcome.failed.append(scope)
+
+
+# ways to damage a file
+#
+# One bit of one value of a table changes, behind the back of all indexes and triggers, or raw bytes do. The checksums
+# of pages stay what they were, as when a disk does it.
+
+
+PAGES: Final = "pages"
+"""Stands for the raw bytes of the file."""
+
+FLIPS: Final = (1, 8, 40)
+"""Bytes that are changed at once, at random places behind the file's header."""
+HEADER = 100
+"""Bytes of the header of an SQLite file. Damage there is told by SQLite, or it is no database."""
+SECTOR = 512
+"""Bytes of a disk's sector, which is overwritten with zeros in one of four damages to pages."""
+
+
+class Damage(NamedTuple):
+    """A damage: its table or ``PAGES``, the column, and a seed for what else chance decides."""
+
+    table: str
+    column: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column} #{self.seed}" if self.column else f"{self.table} #{self.seed}"
+
+
+def columns(path: Path) -> list[tuple[str, str]]:
+    """Return table and column of every column with a value, SQLite's own tables and those of the index included."""
+    connection = apsw.Connection(str(path), vfs=OS)
+    try:
+        sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'keywords' ORDER BY name"
+        tables = [name for (name,) in connection.execute(sql)]
+        return [
+            (str(table), str(row[1]))
+            for table in tables
+            for row in connection.execute(f"PRAGMA table_info ({table})").fetchall()
+            if connection.execute(f'SELECT count("{row[1]}") FROM {table}').get
+        ]
+    finally:
+        connection.close()
+
+
+def damages(path: Path, count: int) -> list[Damage]:
+    """Return that many damages: of three quarters each column has its share, the rest are of raw bytes."""
+    places = columns(path)
+    Random(count).shuffle(places)  # a few damages are of many tables, too
+    rows = max(count * 3 // 4, 1)
+    some = [Damage(*places[number % len(places)], number) for number in range(rows)]
+    return some + [Damage(PAGES, "", number) for number in range(count - rows)]
+
+
+def apply(path: Path, damage: Damage) -> bool:
+    """Damage a closed file; return whether SQLite let it happen."""
+    dice = Random(f"{damage}")
+    if damage.table == PAGES:
+        _flip_bytes(path, dice)
+        return True
+    connection = apsw.Connection(str(path), vfs=OS)
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        connection.execute("PRAGMA foreign_keys = OFF")
+        _flip_value(connection, damage, dice)
+    except (apsw.ConstraintError, apsw.MismatchError):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _flip_bytes(path: Path, dice: Random) -> None:
+    data = bytearray(path.read_bytes())
+    if not dice.randrange(4):
+        start = dice.randrange(1, len(data) // SECTOR) * SECTOR
+        data[start : start + SECTOR] = bytes(SECTOR)
+    else:
+        for _ in range(dice.choice(FLIPS)):
+            data[dice.randrange(HEADER, len(data))] ^= dice.randrange(1, 256)
+    path.write_bytes(data)
+
+
+def _flip_value(connection: apsw.Connection, damage: Damage, dice: Random) -> None:
+    """Flip a bit of a column of a random row."""
+    table, column = damage.table, damage.column
+    info = connection.execute(f"PRAGMA table_info ({table})").fetchall()
+    names = [f'"{row[1]}"' for row in sorted(info, key=lambda row: int(str(row[5]))) if row[5]] or ["rowid"]
+    sql = f'SELECT {", ".join(names)}, "{column}" FROM {table} WHERE "{column}" IS NOT NULL ORDER BY {", ".join(names)}'
+    *key, value = dice.choice(connection.execute(sql).fetchall())
+    new, how = _flipped(value, dice)
+    where = " AND ".join(f"{name} IS ?" for name in names)
+    connection.execute(f'UPDATE {table} SET "{column}" = {how} WHERE {where}', (new, *key))
+
+
+def _flipped(value: Any, dice: Random) -> tuple[Any, str]:
+    """Return a value with one bit changed, and how SQL writes it."""
+    if isinstance(value, int):
+        return value ^ (1 << dice.randrange(max(value.bit_length(), 4))), "?"
+    if isinstance(value, float):
+        return struct.unpack("<d", _one_bit(struct.pack("<d", value), dice))[0], "?"
+    if isinstance(value, str):
+        return _one_bit(value.encode() or b"\0", dice), "CAST(? AS TEXT)"
+    return _one_bit(value or b"\0", dice), "?"
+
+
+def _one_bit(data: bytes, dice: Random) -> bytes:
+    changed = bytearray(data)
+    changed[dice.randrange(len(changed))] ^= 1 << dice.randrange(8)
+    return bytes(changed)
+
+
+# a memory with rows in every table, and questions through every door of it
+
+
+OTHER: Final = ("user", "42")
+"""A second scope of the file."""
+LIVED = 12
+QUERIES: Final = ("When does the electrician come?", "What does the small bowl cost?", "Where is the ladder?")
+TOPIC = "glaze"
+
+
+class Answer(NamedTuple):
+    """What came of a question: its lines, the error that it raised, and whether it told of damage."""
+
+    lines: tuple[str, ...] = ()
+    error: str = ""
+    told: bool = False
+
+
+Question = Callable[[], Sequence[str]]
+
+
+def open_file(path: Path) -> TidalMemory:
+    """Open a memory whose answers depend on the file alone."""
+    settings = Settings(graph={"background": False}, storage={"query_deadline": 60.0, "busy_timeout": 5.0})
+    return TidalMemory(path, embedder=HashingEmbedder(64), settings=settings, clock=FrozenClock())
+
+
+def fill(path: Path) -> dict[str, tuple[str, ...]]:
+    """Live through something of everything in a new file, and return the ids of the entries of each scope."""
+    with open_file(path) as memory:
+        shown: list[str] = []
+        ids = []
+        for number, (user, agent) in enumerate(TURNS[:LIVED]):
+            turn = memory.record(user, agent, thread=f"day-{number // 4}", surfaced=shown)
+            shown = list(turn.entries)
+            ids += [turn.id, *shown]
+        ids.append(memory.remember("The kiln needs a fuse of 32 amperes. " * 40, source="kiln.md").id)
+        memory.facts["oven"] = "north wall"
+        memory.facts["oven"] = "south wall"
+        memory.facts["bowls"] = "28 euros"
+        memory.sessions.policies["narrow"] = Policy(allow={"like"})
+        memory.signals.add("like", shown[0])
+        session = memory.sessions.open()
+        session.annotate(shown[0], "market")
+        session.signal("like", shown[1])
+        memory.dossiers.refresh(TOPIC)
+        memory.graph.index_pending()
+        memory.supersessions.find()
+        memory.maintenance.run()
+        memory.forget(ids.pop(ids.index(shown[-1])))
+        other = memory.scoped(*OTHER)
+        turn = other.record("The ladder is in the shed.", "In the shed, noted.", thread="home")
+        other.facts["shed"] = "green"
+    return {"own": tuple(ids), "other": (turn.id, *turn.entries)}
+
+
+def questions(memory: TidalMemory, ids: Mapping[str, Sequence[str]]) -> Mapping[str, Question]:
+    """Return questions by a name that begins with ``own``, for the memory's own scope, or ``other``."""
+    asked: dict[str, Question] = {}
+    for place, one in (("own", memory), ("other", memory.scoped(*OTHER))):
+        for id_ in ids[place]:
+            asked[f"{place} get {id_}"] = lambda one=one, id_=id_: [one.get(id_).text]  # type: ignore[misc]
+        for query in QUERIES:
+            asked[f"{place} recall {query}"] = lambda one=one, query=query: _recalled(one, query)  # type: ignore[misc]
+            asked[f"{place} whisper {query}"] = lambda one=one, query=query: [one.whisper(query).text]  # type: ignore[misc]
+        asked |= {f"{place} {name}": question for name, question in _doors(one).items()}
+    return asked
+
+
+def _recalled(memory: TidalMemory, query: str) -> list[str]:
+    return [hit.entry.text for hit in memory.recall(query, associative=True, window=1)]
+
+
+def _doors(memory: TidalMemory) -> dict[str, Question]:
+    return {
+        "episodes": lambda: [message.text for episode in memory.episodes.list() for message in episode.messages],
+        "facts": lambda: [f"{key}: {value}" for key, value in memory.facts.items()],
+        "history": lambda: [str(fact.value) for fact in memory.facts.history("oven")],
+        "dossiers": lambda: [str(dossier) for dossier in memory.dossiers.list()],
+        "policies": lambda: [f"{name} {memory.sessions.policies[name]}" for name in memory.sessions.policies],
+        "sessions": lambda: [str(session) for session in memory.sessions.list()],
+        "signals": lambda: [str(memory.signals.tally())],
+        "relations": lambda: [str(relation) for relation in memory.graph.relations()],
+        "admitted": lambda: [str(memory.maintenance.admitted())],
+        "capsule": lambda: [str(memory.capsule.read())],
+    }
+
+
+def answer(question: Question) -> Answer:
+    """Ask a question. An error that is not the library's own is raised."""
+    with noticed() as damaged:
+        try:
+            lines = tuple(question())
+        except TidalError as error:
+            return Answer(error=type(error).__name__, told=bool(damaged))
+    return Answer(lines, told=bool(damaged))

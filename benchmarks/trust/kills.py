@@ -20,8 +20,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.trust.deeds import Event, choose, do, open_memory
-from benchmarks.trust.ledger import Ledger
+from benchmarks.trust.life import Event, Ledger, choose, do, open_memory
 
 KILLS = 300
 PER_FILE = 25

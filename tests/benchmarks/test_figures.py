@@ -12,32 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import (
-    affect,
-    compaction,
-    living,
-    living_arms,
-    presence,
-    presence_month,
-    story_checks,
-)  # fmt: skip
+from benchmarks import affect, compaction, presence, story_checks
 from benchmarks.compaction_arms import Opener
 from benchmarks.compaction_cases import Asked as AskedOfCase
 from benchmarks.compaction_cases import Case, Fact, Shown
-from benchmarks.embedders import CachedEmbedder
-from benchmarks.metrics import METRICS, ndcg, ranks_of, recall, reciprocal_rank, scores
 from benchmarks.scale_model import Assumptions, measured, plan
 from benchmarks.story_checks import File
-from benchmarks.trust import poison
+from benchmarks.tables import METRICS, ndcg, ranks_of, recall, reciprocal_rank, scores
 from tests.benchmarks.data import written
 from tidal_plugins import (
     Affect,
     ContextOverflow,
     Embedder,
-    Entry,
-    Explanation,
     HashingEmbedder,
-    Hit,
     Message,
 )  # fmt: skip
 from tidal_plugins.affect.embedding import LABELS
@@ -57,22 +44,6 @@ def test_metrics_of_a_ranking() -> None:
     assert ndcg([2, *[None] * 23]) == pytest.approx(1 / math.log2(3) / ideal)  # of 24, ten could stand in the first ten
     found = dict(zip(METRICS, scores([2, None]), strict=True))
     assert [found[name] for name in ("recall@1", "hit@1", "recall@3", "hit@3", "mrr@10")] == [0, 0, 0.5, 1, 0.5]
-
-
-def hit(id_: str, **metadata: Any) -> Hit:
-    at = datetime(2024, 5, 8, tzinfo=UTC)
-    entry = Entry(id_, "fact" if metadata else "conversation", "text", ("default",), at, at, metadata=metadata)
-    return Hit(entry, 1.0, "text", Explanation(None, 0.0, None, 0.0, 0.0, 0.0, 0.0))
-
-
-def test_a_fact_takes_a_place_and_counts_for_what_it_quotes_and_hits_beyond_ten_among_all() -> None:
-    hits = [hit("fact", sources=["a"]), *(hit(name) for name in "bcdea")]
-    found = living.scores(frozenset({"D1:a"}), hits, {name: f"D1:{name}" for name in "abcde"})
-    assert found == [0.0, 1.0, 1.0, pytest.approx(0.356, abs=0.001), 1.0]  # 1 / log2 7
-    assert living_arms.COLUMNS == ("recall@5", "quoted@5", "recall@10", "ndcg@10", "all hits")
-    assert living.scores(frozenset({"D1"}), [hit(f"e{n}") for n in range(12)], {"e11": "D1"}) == [0, 0, 0, 0, 1]
-    assert {arm.life for arm in living_arms.ARMS.values()} == living_arms.LIVES.keys()
-    assert {arm for _, *pair in living_arms.MECHANISMS for arm in pair} == living_arms.ARMS.keys()
 
 
 # compaction
@@ -113,7 +84,7 @@ def test_a_context_over_the_limit_and_an_error_keep_nothing() -> None:
     assert (made.tokens, made.context) == (0, [])
 
 
-# affect, extraction, the graph, presence, poison
+# affect, presence
 
 
 def test_polarity_leaves_out_comments_of_no_sign_or_two_and_labels_are_scored_at_one_cut() -> None:
@@ -140,8 +111,8 @@ def test_the_pairs_are_sixty_about_one_thing_each_and_favour_no_side(minilm: Emb
 
 @pytest.mark.xfail(strict=True, reason="a visit that comes a week later does not take the place of its first date")
 def test_the_month_of_the_documentation_says_what_is_due_and_nothing_false() -> None:
-    [story] = presence_month.read(presence.OWN)
-    month = presence_month.live(story, presence.OWN_ZONE, HashingEmbedder())
+    [story] = presence.read(presence.OWN)
+    month = presence.live(story, presence.OWN_ZONE, HashingEmbedder())
     said = "\n".join(one.message.text for one in month.said)
     for due in ("bottles from Herr Zoller", "inspector from the district", "20 September", "juice tax form", "tour"):
         assert due in said
@@ -160,15 +131,6 @@ def test_the_source_s_case_and_the_curve_are_shown(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(presence, "TICKS", 50)
     monkeypatch.setattr(presence, "THREADS", 20)
     assert "with the same state" in presence.ticking()
-
-
-def test_what_is_seen_of_poison_is_counted_and_held_against_the_goals() -> None:
-    seen = poison.poisoned((), poison.QUESTIONS[:3], poison.START, "documents", CachedEmbedder(HashingEmbedder()))
-    assert seen.asked == 3
-    assert seen.capsule <= poison.MOST_LINES
-    assert poison.Seen(whispers=2, asked=100, capsule=1, dossier=9, brief=9).good
-    assert not poison.Seen(whispers=3, asked=100, capsule=0, dossier=0, brief=0).good
-    assert not poison.Seen(whispers=0, asked=100, capsule=2, dossier=0, brief=0).good
 
 
 # stories

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compaction_cases, presence_month, trajectories
-from benchmarks.locomo import ADVERSARIAL, load
+from benchmarks import compaction_cases, presence, trajectories
+from benchmarks.conversations import ADVERSARIAL, load
 from tests.benchmarks.data import ada, chat, garden, openai_run, swe_agent_run, written
 from tidal_plugins.compaction.turns import history
 from tidal_plugins.model.compaction import unpaired
@@ -81,7 +81,7 @@ def test_what_cannot_be_read_is_told_so(tmp_path: Path) -> None:
         with pytest.raises(SystemExit, match="cannot be read"):
             load(tmp_path / name)
     with pytest.raises(SystemExit, match=r"none\.json cannot be read"):
-        presence_month.read(written(tmp_path / "none.json", "{"))
+        presence.read(written(tmp_path / "none.json", "{"))
     for text in ("", "{", "[]", '[{"traj": [{"role": "user"}, 3]}]', '{"traj": 1}'):
         with pytest.raises(SystemExit, match="bad"):
             trajectories.load(written(tmp_path / "bad.json", text))

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import told
-from benchmarks.extraction import evaluate, held_out, load, stated
+from benchmarks.extraction import evaluate, held_out, load, score, stated
 from tests.effort import grows_linearly
 from tests.tables import tables, wrong
 from tidal_plugins import RuleExtractor, TidalMemory
@@ -66,8 +65,8 @@ def test_most_entities_and_relations_of_plain_sentences_are_read() -> None:
     assert len(rows) >= 150
     for part in (rows, held_out(rows)):
         entities, relations = evaluate(part)
-        assert min(entities.precision(), entities.recall()) >= 0.8
-        assert min(relations.precision(), relations.recall()) >= 0.6
+        assert min(entities.precision, entities.recall) >= 0.8
+        assert min(relations.precision, relations.recall) >= 0.6
 
 
 def test_spans_support_what_was_read_and_questions_doubts_and_hearsay_state_hardly_anything() -> None:
@@ -84,7 +83,7 @@ def test_spans_support_what_was_read_and_questions_doubts_and_hearsay_state_hard
 def test_labelled_turns_that_nothing_was_fitted_on_are_read_as_well_as_measured() -> None:
     """Floors of recall and precision, on conversations that are kept apart from fitting."""
     rows = [row for row in map(json.loads, LABELLED.read_text("utf-8").splitlines()) if apart(row)]
-    tallies, _, _ = told.score(rows, 0.2)
+    tallies, _, _ = score(rows, 0.2)
     (tally,) = tallies.values()
     assert tally.turns >= 20
     assert tally.recall >= 0.12

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from benchmarks.trust import damage, disk, kills, power
-from benchmarks.trust.deeds import Deed, Event, do, open_memory
-from benchmarks.trust.ledger import Ledger
-from benchmarks.trust.recording import Step, left_by_cut
+from benchmarks.trust.life import Deed, Event, Ledger, do, open_memory
+from benchmarks.trust.power import Step, left_by_cut
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""Score how well a ranking finds the evidence, with confidence intervals.
+"""What the benchmarks share: options, tables, scores of rankings with confidence intervals, and times.
 
 The ranks of the evidence in a ranking determine its scores: one rank per piece of evidence, from 1, or ``None`` if it
 was not found. Every score is in [0, 1].
@@ -6,13 +6,37 @@ was not found. Every score is in [0, 1].
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+
+def options(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser of options that describes a benchmark by the first line of its docstring."""
+    return argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+
+
+def table(title: str, *columns: str, left: int = 1) -> Table:
+    """Return a table whose first ``left`` columns are texts, and the others figures."""
+    made = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        made.add_column(column, justify="left" if number < left else "right", no_wrap=True)
+    return made
+
+
+def wide(width: int = 120) -> Console:
+    """Return a console of at least that width, so that a narrow terminal wraps lines and cuts no figure."""
+    return Console(width=max(width, Console().width))
+
 
 Ranks = Sequence[int | None]
 
@@ -67,8 +91,6 @@ def difference(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]])
 
 def intervals(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]] | None = None) -> list[dict[str, float]]:
     """Return mean and 95 % interval of each column, in percent; with ``base``, of the difference row by row."""
-    import numpy as np
-
     values = _matrix(rows) if base is None else _matrix(rows) - _matrix(base)
     drawn = np.random.default_rng(SEED).multinomial(len(values), np.full(len(values), 1 / len(values)), RESAMPLES)
     low, high = np.percentile(drawn @ values / len(values), (2.5, 97.5), axis=0)
@@ -78,8 +100,6 @@ def intervals(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]] |
 
 def quantiles(times: Sequence[float]) -> dict[str, float]:
     """Return the median and the 95th percentile of times in milliseconds."""
-    import numpy as np
-
     p50, p95 = np.percentile(times, (50, 95)) if times else (math.nan, math.nan)
     return {"p50_ms": round(float(p50), 4), "p95_ms": round(float(p95), 4)}
 
@@ -90,6 +110,38 @@ def shown(value: Mapping[str, float], *, signed: bool = False) -> str:
 
 
 def _matrix(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    import numpy as np
-
     return 100 * np.asarray(rows, np.float64)
+
+
+# times
+
+
+PEAK, NOW = "VmHWM", "VmRSS"
+"""The names that Linux gives to the most memory that a process has held, and to what it holds."""
+
+
+def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
+    """Return the milliseconds of each call."""
+    times = []
+    for item in items:
+        start = time.perf_counter()
+        call(item)
+        times.append(1000 * (time.perf_counter() - start))
+    return times
+
+
+def bare_commit(path: Path) -> Callable[[str], object]:
+    """Return a call that commits one row durably: the least that any write costs on this disk."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE bare (text TEXT)"):
+        connection.execute(statement)
+    return lambda text: connection.execute("INSERT INTO bare VALUES (?)", (text,))
+
+
+def held_bytes(which: str = NOW) -> int | None:
+    """Return the memory that this process holds, or has held at most, in bytes; ``None`` if the system does not say."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith(which))
+    return 1024 * int(line.split()[1])  # getrusage would count the parent's memory too

@@ -149,23 +149,6 @@ def pattern(shown: str) -> str:
     return f"(?m)^{known.replace('…', '.*')}$"
 
 
-def test_a_shown_output_fits_what_is_printed_line_by_line() -> None:
-    for shown, printed, fits in (
-        *(("1\n2", "1\n2", True), ("1\n2", "1\n3", False), ("1", "13", False), ("2", "1\n2\n3", True)),
-        *(("1\n…\n3", "1\n2\n2\n3", True), ("1\n…\n3", "1\n2\n2\n4", False)),
-        *(("score 0.…, last", "score 0.97, last", True), ("- [ep:abc] Hello.", "- [ep:xyz12] Hello.", True)),
-        ("</tidal-memory 5f0c2b9e>", "</tidal-memory 01234567>", True),
-    ):
-        assert bool(re.search(pattern(shown), printed)) == fits, shown
-
-
-def test_each_block_of_a_page_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text('```python\nprint(1)\n```\n```text title="prints"\n1\n```\n```python\nprint(2)\n```\n', "utf-8")
-    found = [(block.python, block.text) for block in blocks(page)]
-    assert found == [(True, "print(1)\n"), (False, "1\n"), (True, "print(2)\n")]
-
-
 def test_every_python_block_is_python_and_only_code_that_needs_a_provider_is_left_out() -> None:
     found = [(page, block) for page in PAGES for block in blocks(page)]
     assert {page_name(page) for page, block in found if block.python} >= {"README.md", "docs/start.md"}

@@ -273,9 +273,9 @@ def test_collections_know_what_they_hold(memory: TidalMemory) -> None:
 
 def test_an_unusable_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for path in ("", "\ud800.db", "file:x", "no/such/x.db"):
+    for path in ("", " ", "\ud800.db", "file:x?mode=memory", "a\0b", "no/such/x.db", b"x.db", 7):
         with pytest.raises(InvalidInput):
-            TidalMemory(path)
+            TidalMemory(path)  # type: ignore[arg-type]
     with pytest.raises(NotADatabase):
         TidalMemory(".")
 

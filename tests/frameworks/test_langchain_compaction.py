@@ -1,4 +1,3 @@
-import base64
 import copy
 import re
 
@@ -158,22 +157,6 @@ def test_the_trigger_counts_the_system_prompt_and_the_tools(agent, strict):
     assert not any(map(by_compaction, model.shown[-1]))
 
 
-def test_a_megabyte_of_base64_triggers_by_its_bytes(agent, strict):
-    picture = "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 3_000).decode()
-    content = [
-        {"type": "text", "text": "Question 0: what is that?"},
-        {"type": "image_url", "image_url": {"url": picture}},
-    ]
-    model = strict(answered)
-    app = agent(model, max_tokens=100_000, max_bytes=1_000_000, recall=False)
-    history = [HumanMessage(content, id="h0"), AIMessage(answer(0), id="a0"), HumanMessage(question(1), id="h1")]
-    history += [AIMessage(answer(1), id="a1"), HumanMessage(question(2), id="h2")]
-    app.invoke({"messages": history}, thread("one"))
-    assert any(map(by_compaction, model.shown[-1]))
-    assert picture not in str(model.shown[-1])
-    assert "base64" in str(app.get_state(thread("one")).values["messages"][0].content)
-
-
 def test_the_model_s_profile_says_the_limit_where_none_was_given(agent, strict):
     model = strict(answered, max_tokens=LIMIT, profile={"max_input_tokens": LIMIT})
     talked(agent(model, max_tokens=None), range(12))
@@ -284,28 +267,6 @@ def test_notices_of_others_stay_and_are_not_recorded(memory, agent, strict):
     assert any(map(by_compaction, model.shown[-1]))
     assert all(notice in shown for shown in model.shown)
     assert "it rained" not in str(memory.episodes.list())
-
-
-def test_system_messages_all_stand_at_the_front(agent, strict):
-    model = strict(answered)
-    app = agent(model, recall=False, checkpointer=False)
-    history = []
-    for number in range(12):
-        history += [HumanMessage(question(number)), AIMessage(answer(number)), SystemMessage(f"Rule {number}.")]
-    app.invoke({"messages": [*history, HumanMessage(question(12))]})
-    assert [m.text for m in model.shown[0] if m.type == "system"] == [f"Rule {number}." for number in range(12)]
-    assert any(map(by_compaction, model.shown[0]))
-
-
-def test_given_messages_are_neither_copied_nor_changed(memory):
-    history = [m for n in range(12) for m in (HumanMessage(question(n)), AIMessage(answer(n)))]
-    history.append(HumanMessage(question(12)))
-    before = copy.deepcopy(history)
-    view = ContextMemory(memory, max_tokens=LIMIT // 2).view(Place(memory, "one"), history, Size())
-    assert view.compaction.rebuilt
-    originals = [message for message in view.messages if not by_compaction(message)]
-    assert {id(message) for message in originals} <= {id(message) for message in history}
-    assert history == before
 
 
 CONTENTS = st.one_of(

@@ -62,12 +62,6 @@ def test_what_is_no_part_of_the_graph_has_no_evidence(shop):
         assert all("evidence" not in each.metadata for each in documents if each.page_content == "bridge: up")
 
 
-def test_another_scope_knows_nothing(shop):
-    assert TidalRetriever(shop, kinds={"fact"}, scope=("user", "anna")).invoke("calculate_tax_liability") == []
-    tool = SearchGraph(memory=shop, scope=("user", "anna"))
-    assert tool.invoke({"entity": "calculate_tax_liability"}) == "Nothing known."
-
-
 def test_an_agent_looks_it_up_and_what_it_found_is_not_recorded_as_new(shop, says):
     model = says(
         AIMessage("", tool_calls=[{"name": "search_graph", "args": {"entity": "deployment"}, "id": "call-1"}]),

@@ -69,19 +69,10 @@ def test_a_server_that_knows_no_tools_is_asked_in_text_from_then_on(says):
     assert len(model.shown) == 3
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"finish_reason": "length"},
-        {"stop_reason": "max_tokens"},
-        {"finish_reason": "MAX_TOKENS"},
-        {"done_reason": "length"},
-    ],
-)
 @pytest.mark.parametrize("kind", [structured, lambda *_, **fields: AIMessage("- The tempo is 9", **fields)])
-def test_an_answer_that_was_cut_off_raises(says, said, kind):
+def test_an_answer_that_was_cut_off_raises(says, kind):
     with pytest.raises(ValueError, match="cut off"):
-        condensed(says(kind(("The tempo is 96.", "e1"), response_metadata=said)))
+        condensed(says(kind(("The tempo is 96.", "e1"), response_metadata={"finish_reason": "length"})))
 
 
 def test_what_the_model_raises_is_raised(says):
@@ -162,47 +153,11 @@ def test_a_chat_model_is_not_asked_about_nothing(says):
 # refusals
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Error code: 400 - This model's maximum context length is 128000 tokens. However, your messages resulted in "
-        "130001 tokens. Please reduce the length of the messages.",
-        "{'error': {'code': 'context_length_exceeded'}}",
-        "Your input exceeds the context window of this model. Please adjust your input and try again.",
-        "Input tokens exceed the configured limit of 272000 tokens.",
-        "prompt is too long: 208310 tokens > 200000 maximum",
-        "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
-        "{'type': 'request_too_large', 'message': 'Request exceeds the maximum size'}",
-        "The input token count (1300000) exceeds the maximum number of tokens allowed (1048576).",
-        "ValidationException: Input is too long for requested model.",
-        "Too many input tokens. Max input tokens: 8192, request input token count: 9279",
-        "prompt too long; exceeded max context length by 17 tokens",
-        "the request exceeds the available context size. try increasing the context size or enable context shift",
-        "Requested tokens (516) exceed context window of 512",
-        "The decoder prompt (length 17772) is longer than the maximum model length of 16384.",
-        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-    ],
-)
-def test_what_providers_say_of_too_large_a_context_is_understood(said):
-    assert overflowed(ValueError(said))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        ValueError("Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Requested 31000."),
-        ValueError("max_tokens is too large: 100000. This model supports at most 16384 completion tokens."),
-        ValueError("image exceeds 5 MB maximum"),
-        ConnectionError("Connection reset by peer"),
-        ContextOverflow("the ongoing turn alone takes more than the maximum context length"),
-    ],
-)
-def test_other_errors_are_no_overflow(error):
-    assert not overflowed(error)
-
-
-def test_langchain_s_own_overflow_is_one():
+def test_an_overflow_is_known_by_its_type_or_its_words():
     assert overflowed(ContextOverflowError("whatever it says"))
+    assert overflowed(ValueError("prompt is too long: 208310 tokens > 200000 maximum"))
+    assert not overflowed(ConnectionError("Connection reset by peer"))
+    assert not overflowed(ContextOverflow("the ongoing turn alone takes more than the maximum context length"))
 
 
 # sizes

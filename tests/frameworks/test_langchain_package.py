@@ -60,26 +60,6 @@ def test_langgraph_s_nodes_need_no_langchain_beyond_its_core():
     assert loaded & {"langchain", "langchain_classic"} == set()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "missing", "extra"),
-    [
-        ("TidalConversationMemory", "langchain_classic", "classic"),
-        ("TidalMemoryMiddleware", "langchain", "langchain"),
-        ("TidalRetriever", "langchain_core", "langchain"),
-    ],
-)
-def test_a_missing_extra_is_named(name, missing, extra):
-    code = f"""
-sys.modules[{missing!r}] = None
-try:
-    from langchain_tidal import {name}
-except ImportError as error:
-    print(error)
-"""
-    assert f"{name} needs {missing}, which is not installed: pip install 'tidal-plugins[{extra}]'" in python(code)
-
-
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.delitem(vars(langchain_tidal), "TidalConversationMemory", raising=False)
     monkeypatch.delitem(sys.modules, "langchain_tidal.memory", raising=False)

@@ -129,14 +129,6 @@ def test_where_nothing_comes_up_the_input_passes_as_it_is(memory):
     assert queries(memory, thread="u") == ["Hello there, my friend."] * 2
 
 
-def test_an_answer_that_repeats_the_whisper_is_found_without_it(reminded):
-    with_memory(RunnableLambda(lambda text: f"{text}\nSo I say: a standard."), reminded).invoke(ASK, thread("friday"))
-    *_, answer = [reminded.get(id_).text for id_ in only(reminded, thread="friday").entries]
-    assert MARK not in answer
-    assert FACT not in answer
-    assert answer.endswith("So I say: a standard.")
-
-
 # outputs
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import operator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
@@ -11,8 +10,6 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.managed import RemainingSteps
@@ -42,7 +39,6 @@ from tests.frameworks.conftest import (
     ticks,
     user,
 )
-from tests.waiting import waits_without_blocking
 from tidal_plugins import BadEmbedding, HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
 
 RETRY = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False)
@@ -105,19 +101,6 @@ def test_no_checkpoint_contains_the_whisper(reminded, says, durability):
     assert FACT not in checkpointed(saver)
 
 
-async def test_no_checkpoint_on_disk_contains_the_whisper(reminded, tmp_path, says):
-    model, place = says("A standard."), str(tmp_path / "checkpoints.db")
-    with SqliteSaver.from_conn_string(place) as saver:
-        graph_of(reminded, model).compile(checkpointer=saver).invoke(user(ASK), thread("friday"))
-    async with AsyncSqliteSaver.from_conn_string(place) as saver:
-        await graph_of(reminded, model).compile(checkpointer=saver).ainvoke(user(ASK), thread("sunday"))
-    stored = b"".join(part.read_bytes() for part in tmp_path.glob("checkpoints.db*"))
-    assert all(MARK in shown[0].text for shown in model.shown)
-    assert ASK.encode() in stored
-    assert b"tidal-memory" not in stored
-    assert FACT.encode() not in stored
-
-
 def test_a_run_that_skips_recall_shows_its_own_messages(reminded, says):
     model, saver = says("A standard.", "It rains."), InMemorySaver()
     graph_of(reminded, model).compile(checkpointer=saver).invoke(user(ASK), thread("friday"))
@@ -169,15 +152,6 @@ def test_a_thread_that_began_without_memory_is_caught_up_on(memory, says):
     before.invoke(user("And I am well."), thread("t"))
     graph_of(memory, model).compile(checkpointer=saver).invoke(user(ASK), thread("t"))
     assert queries(memory, thread="t") == [FACT, "And I am well.", ASK]
-
-
-def test_a_turn_that_cannot_be_stored_is_logged_and_stops_no_thread(memory, caplog):
-    turn = [HumanMessage("x" * (memory.settings.ingestion.max_chars + 1), id="h1"), AIMessage("Too long.", id="a1")]
-    later = [HumanMessage(FACT, id="h2"), AIMessage("Noted.", id="a2")]
-    RecordNode(memory).invoke({"messages": [*turn, *later]}, thread("t"))
-    assert said(only(memory)) == [FACT, "Noted."]
-    assert "h1" in caplog.text
-    assert "xxx" not in caplog.text
 
 
 def approving(state):
@@ -279,25 +253,6 @@ def test_another_answer_and_another_question_are_episodes_of_their_own(memory, s
 
 
 # messages of all kinds
-
-
-def test_human_messages_in_a_row_are_one_turn_with_one_whisper(reminded, says):
-    model = says("A standard.")
-    messages = [SystemMessage("Be kind."), HumanMessage("I sit at the jazz piano."), HumanMessage(ASK)]
-    graph_of(reminded, model).compile().invoke({"messages": messages}, thread("friday"))
-    assert texts(model.shown[0])[:2] == ["Be kind.", "I sit at the jazz piano."]
-    assert model.shown[0][2].text.startswith(MARK)
-    assert said(only(reminded, thread="friday")) == ["I sit at the jazz piano.", ASK, "A standard."]
-
-
-def test_an_image_reaches_the_model_and_not_the_memory(reminded, says):
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * 40}}
-    model = says("A keyboard.")
-    graph_of(reminded, model).compile().invoke(user([{"type": "text", "text": ASK}, image]), thread("friday"))
-    whisper, *content = model.shown[0][0].content
-    assert FACT in whisper["text"]
-    assert content == [{"type": "text", "text": ASK}, image]
-    assert said(only(reminded, thread="friday")) == [f"{ASK}\n[image_url]", "A keyboard."]
 
 
 @pytest.mark.parametrize("messages", [[], [SystemMessage("Be kind.")], [HumanMessage("")]])
@@ -530,14 +485,6 @@ def test_a_subgraph_recalls_and_records_for_its_parent_and_streams_there(reminde
     assert [set(part) for _, part in parts] == [{"tidal_recall"}]
 
 
-def test_a_parents_memory_nodes_stand_around_a_subgraph(reminded, says):
-    model = says("A standard.")
-    app = graph_of(reminded, sequence(("model", node_of(model))).compile()).compile()
-    app.invoke(user(ASK), thread("new"))
-    assert FACT in model.shown[0][-1].text
-    assert queries(reminded, thread="new") == [ASK]
-
-
 def test_nodes_run_where_send_and_command_lead(reminded, says):
     model, saver = says("A standard."), InMemorySaver()
     graph = StateGraph(TidalState)
@@ -616,26 +563,6 @@ async def test_nodes_and_tools_reach_the_store(memory):
     graph = sequence(("write", write), ("tools", ToolNode([look_up])), ("read", read), state=Messages)
     result = await graph.compile(store=TidalStore(memory)).ainvoke(user("Which songs?"))
     assert texts(result["messages"])[2:] == ["monk", "monk: Round Midnight is a jazz standard"]
-
-
-@pytest.mark.slow
-async def test_the_loop_runs_on_while_another_process_holds_the_write_lock(memory, path):
-    store = TidalStore(memory)
-
-    async def model(state, runtime: Runtime):
-        await runtime.store.aput(("notes",), state["messages"][-1].id, {"text": state["messages"][-1].text})
-        await runtime.store.asearch(("notes",), query="jazz", limit=3)
-        return {"messages": [AIMessage("Noted.")]}
-
-    app = graph_of(memory, model).compile(InMemorySaver(), store=store)
-    await app.ainvoke(user(FACT), thread("first"))  # what is imported and opened once
-
-    async def fifty():
-        await asyncio.gather(*(app.ainvoke(user(f"{ASK} {n}"), thread(f"t{n}")) for n in range(50)))
-
-    assert await waits_without_blocking(path, fifty())
-    assert len(memory.episodes.list()) == 51
-    assert len(store.search(("notes",), limit=100)) == 51
 
 
 def test_whispers_of_the_last_turns_are_kept_for_their_next_steps(reminded, embedder):

@@ -1,10 +1,8 @@
 import re
-from dataclasses import dataclass, field
-from typing import Annotated, Any
 
 import pytest
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.prompt_values import ChatPromptValue
 from langgraph.checkpoint.memory import InMemorySaver
@@ -12,7 +10,6 @@ from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
 from langgraph.prebuilt import create_react_agent
 from langgraph.types import Command, interrupt
-from pydantic import BaseModel
 
 from langchain_tidal import reserved
 from langchain_tidal.messages import by_compaction
@@ -139,31 +136,6 @@ def test_it_counts_what_the_model_s_node_adds(memory):
     assert not any(map(by_compaction, view))
 
 
-# other states
-
-
-class Pydantic(BaseModel):
-    messages: Annotated[list[AnyMessage], add_messages]
-    llm_input_messages: list[AnyMessage] = []
-    recalled: Any = None
-
-
-@dataclass
-class Plain:
-    messages: Annotated[list[AnyMessage], add_messages]
-    llm_input_messages: list[AnyMessage] = field(default_factory=list)
-    recalled: Any = None
-
-
-@pytest.mark.parametrize("state", [Pydantic, Plain])
-def test_other_kinds_of_state_do_too(memory, graph, strict, state):
-    model = strict(answered, max_tokens=LIMIT)
-    app = graph(model, state=state)
-    talked(app, range(12))
-    assert any(map(by_compaction, model.shown[-1]))
-    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(12)]
-
-
 # with recall
 
 
@@ -228,16 +200,6 @@ def test_after_an_interrupt_the_tools_lead_back_to_the_same_context(memory, grap
 
 
 # streams
-
-
-def test_the_custom_stream_is_told_of_every_rebuilt_context_once(graph, strict):
-    app = graph(strict(looks_up, max_tokens=LIMIT))
-    told = []
-    for number in range(12):
-        parts = app.stream(user(question(number)), thread("one"), stream_mode="custom")
-        told += [part["tidal_compaction"] for part in parts if "tidal_compaction" in part]
-    assert told
-    assert len({event["id"] for event in told}) == len(told) < 14
 
 
 @pytest.mark.parametrize("output", ["llm_input_messages", "messages"])

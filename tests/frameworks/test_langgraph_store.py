@@ -1,11 +1,8 @@
-"""What a ``BaseStore`` does by its documentation, run on three stores: a test that a reference fails is a claim to
-look at twice, so each such failure is named with its reason."""
+"""What a ``BaseStore`` does by its documentation, and what only ours does."""
 
 import base64
 import math
-import sqlite3
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 from urllib.parse import unquote
@@ -19,8 +16,6 @@ from langgraph.store.base import (
     PutOp,
     SearchOp,
 )
-from langgraph.store.memory import InMemoryStore
-from langgraph.store.sqlite import SqliteStore
 
 from langgraph_tidal import TidalStore
 from tests.frameworks.conftest import CountingEmbedder
@@ -59,26 +54,8 @@ def fill(store, values, namespace=DOCS, **options):
         store.put(namespace, key, {"text": value} if isinstance(value, str) else value, **options)
 
 
-def loading_sqlite():
-    """An ``sqlite3`` that can load sqlite-vec, which ``SqliteStore`` searches with; many builds of Python cannot."""
-    if hasattr(sqlite3.Connection, "enable_load_extension"):
-        return sqlite3
-    return pytest.importorskip("pysqlite3", reason="this Python's sqlite3 loads no extensions").dbapi2
-
-
 class StoreConformance:
-    """The tests. ``open_store(fields=…)`` opens an empty store with search on; ``known`` are a reference's failures."""
-
-    known: ClassVar = {}
-
-    @pytest.fixture(autouse=True)
-    def expected_failures(self, request):
-        if reason := self.known.get(request.node.name) or self.known.get(request.node.originalname):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-
-    @pytest.fixture
-    def open_store(self):
-        raise NotImplementedError
+    """The tests. ``open_store(fields=…)`` opens an empty store with search on."""
 
     @pytest.fixture
     def store(self, open_store):
@@ -598,69 +575,6 @@ class TestTidalStore(StoreConformance):
             with pytest.raises(RuntimeError):
                 store.batch([PutOp(DOCS, "old", None), PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": 1})])
             assert keys(store.search(())) == ["old"]
-
-
-@pytest.mark.slow
-class TestInMemoryStore(StoreConformance):
-    known: ClassVar = {
-        "test_a_store_that_names_no_field_indexes_what_a_put_names": "no field named is every field",
-        "test_times_are_aware_and_an_update_keeps_the_creation": "an update sets created_at anew",
-        "test_changing_what_was_returned_changes_nothing_stored": "it hands out what it holds",
-        "test_a_namespace_without_items_is_not_listed": "deleting, and even getting, leaves an empty namespace behind",
-        "test_operations_given_directly_are_checked_too": "only the convenience methods check",
-        "test_items_of_one_batch_may_say_the_same": "ValueError: counts embeddings of distinct texts against all items",
-        "test_what_lacks_the_field_or_has_another_type_is_in_no_order": "TypeError: float() of what is not there",
-        "test_true_is_not_one": "compares as Python does",
-        "test_filters_compare_texts_by_their_order": "ValueError: float() of a text",
-    }
-
-    @pytest.fixture
-    def open_store(self):
-        def open_(fields=None, ttl=None):
-            if ttl:
-                pytest.skip("it has no time to live")
-            return InMemoryStore(index={"dims": 256, "embed": embed, **({} if fields is None else {"fields": fields})})
-
-        return open_
-
-    def wait(self, store, minutes):
-        time.sleep(0.002)
-
-
-@pytest.mark.slow
-class TestSqliteStore(StoreConformance):
-    known: ClassVar = {
-        "test_a_store_that_names_no_field_indexes_what_a_put_names": "fields is ignored",
-        "test_times_are_aware_and_an_update_keeps_the_creation": "times without a zone, created_at set anew",
-        "test_pages_follow_each_other_to_the_end[jazz standard]": "an offset of 2 · limit or more finds nothing",
-        "test_only_the_fields_of_the_store_are_searched": "fields is ignored",
-        "test_what_lacks_the_field_or_has_another_type_is_in_no_order[wanted1-]": "SQL orders texts after numbers",
-        "test_true_is_not_one": "booleans are compared as numbers",
-        "test_filters_compare_what_is_within_fields": "ValueError for operators below a field, and nothing is equal",
-        "test_any_text_is_a_field": "ValueError for most, and «a.b» is taken for a path",
-        "test_async_does_all_of_it": "NotImplementedError",
-    }
-
-    @pytest.fixture
-    def open_store(self):
-        sqlite = loading_sqlite()
-        stores = []
-
-        def open_(fields=None, ttl=None):
-            connection = sqlite.connect(":memory:", check_same_thread=False, isolation_level=None)
-            index = {"dims": 256, "embed": embed, **({} if fields is None else {"fields": fields})}
-            stores.append(SqliteStore(connection, index=index, ttl=ttl))
-            stores[-1].setup()
-            return stores[-1]
-
-        yield open_
-        for store in stores:
-            store.conn.close()
-
-    def wait(self, store, minutes):
-        for column in ("created_at", "updated_at", "expires_at"):
-            store.conn.execute(f"UPDATE store SET {column} = datetime({column}, '-{minutes} minutes')")
-        store.sweep_ttl()
 
 
 @pytest.fixture

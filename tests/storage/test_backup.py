@@ -11,7 +11,6 @@ import pytest
 
 from tests.inside import raw
 from tidal_plugins import (
-    Backup,
     Busy,
     Conflict,
     Corrupt,
@@ -19,7 +18,6 @@ from tidal_plugins import (
     InvalidInput,
     StorageError,
     TidalMemory,
-    arestore,
     list_backups,
     restore,
 )
@@ -178,11 +176,3 @@ def test_what_is_no_backup_is_told_and_passed_over(tmp_path: Path) -> None:
             restore(tmp_path / path, tmp_path / "new.db")
     with pytest.raises(InvalidInput):
         list_backups(tmp_path / "nowhere")
-
-
-async def test_the_twins_do_the_same(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "agent.db") as memory:
-        memory.remember("The ladder is in the shed.")
-        backup = await memory.abackup(tmp_path / "copy.db")
-    assert isinstance(backup, Backup)
-    assert await arestore(backup, tmp_path / "new.db") == backup

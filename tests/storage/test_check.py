@@ -195,14 +195,6 @@ def test_what_is_lost_is_named_and_left(memory: TidalMemory, path: Path) -> None
     assert sql(path, f"SELECT text FROM entries WHERE id = '{bad}'") == [("forged",)]
 
 
-def test_work_that_waits_is_no_fault_and_is_counted(memory: TidalMemory) -> None:
-    assert memory.check().waiting in (0, 1, 2)
-
-
-async def test_the_twin_does_the_same(memory: TidalMemory) -> None:
-    assert (await memory.acheck()).ok
-
-
 _NEXT_SEGMENT = "SELECT min(segid) + 1 FROM keywords_idx WHERE segid + 1 NOT IN (SELECT segid FROM keywords_idx)"
 
 

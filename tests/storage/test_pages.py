@@ -200,18 +200,6 @@ def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
         assert "damaged pages" in memory.recall("thing 41").degraded
 
 
-def test_a_damaged_file_is_backed_up_only_when_told_so(path: Path, tmp_path: Path) -> None:
-    flip(path, page_of(path, "entries"))
-    with opened(path) as memory:
-        with pytest.raises(Corrupt, match="damaged=True"):
-            memory.backup(tmp_path / "copy.db")
-        assert not (tmp_path / "copy.db").exists()
-        rows = memory.backup(tmp_path / "copy.db", damaged=True).rows
-    assert rows["entries"] == len(THINGS)
-    with pytest.raises(Corrupt):
-        restore(tmp_path / "copy.db", tmp_path / "new.db")
-
-
 def test_a_backup_takes_the_place_of_a_file_whose_first_page_is_damaged(path: Path, tmp_path: Path) -> None:
     with opened(path) as memory:
         memory.backup(tmp_path / "copy.db")

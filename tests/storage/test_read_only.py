@@ -14,17 +14,14 @@ from tests.inside import raw
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import (
     Busy,
-    Closed,
     HashingEmbedder,
     NotADatabase,
     Note,
-    ReadOnly,
     SchemaTooOld,
     StorageError,
     TidalMemory,
 )
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, file_locks
 from tidal_plugins.storage.sqlite.file_locks import FileLocks
 
@@ -41,17 +38,6 @@ def path(tmp_path: Path) -> Path:
 
 def count(storage: ReadOnlySQLite) -> int:
     return storage.while_open(lambda: len(storage.find(SCOPE, ALL)))
-
-
-def test_an_opening_reads_and_cannot_write(path: Path) -> None:
-    storage = ReadOnlySQLite(path)
-    assert count(storage) == len(storage.find(SCOPE, ALL)) == 3
-    with pytest.raises(ReadOnly):
-        storage.while_open(lambda: write_document(storage, SCOPE, "collection", "name", "value"))
-    storage.close()
-    with pytest.raises(Closed):
-        storage.find(SCOPE, ALL)
-    assert sorted(file.name for file in path.parent.iterdir()) == ["other.db"]
 
 
 def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:
@@ -198,31 +184,6 @@ def test_who_waits_goes_before_those_who_come_later_unless_it_takes_long(
     for thread in (slow, writer, later):
         thread.join(PATIENCE)
     assert order == (["read later", "once more", "write"] if for_long else ["once more", "write", "read later"])
-
-
-def test_threads_may_read_and_write_one_file_at_once(path: Path) -> None:
-    stop, errors, counts = threading.Event(), [], []
-    storages = [ReadOnlySQLite(path), ReadOnlySQLite(path)]
-
-    def read(storage: ReadOnlySQLite) -> None:
-        try:
-            while not stop.is_set():
-                counts.append(count(storage))
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=read, args=[storage]) for storage in storages]
-    for thread in threads:
-        thread.start()
-    for n in range(8):
-        with TidalMemory(path, embedder=HashingEmbedder()) as memory:
-            memory.remember(f"bread {n}")
-    stop.set()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert errors == []
-    assert count(storages[0]) == 11
-    assert set(counts) <= set(range(3, 12))
 
 
 def test_a_lock_is_held_for_one_purpose_at_a_time(tmp_path: Path) -> None:

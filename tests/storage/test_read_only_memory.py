@@ -235,10 +235,3 @@ def test_a_reader_that_was_closed_reads_no_more(reader: TidalMemory) -> None:
     reader.close()
     with pytest.raises(Closed):
         reader.recall("lawn mower")
-
-
-async def test_the_twins_read_too(path: Path) -> None:
-    async with await TidalMemory.aopen(path, embedder=HashingEmbedder(), read_only=True) as memory:
-        assert await memory.arecall("lawn mower")
-        with pytest.raises(ReadOnly):
-            await memory.arecord("The rake is in the shed.", "Noted.")

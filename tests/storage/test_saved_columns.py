@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from tidal_plugins.storage.sqlite.columns import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
 HOUR = timedelta(hours=1)
+ONES = np.ones(70, np.float32)
 
 
 @pytest.fixture(autouse=True)
@@ -77,10 +79,82 @@ def fill_slowly(store: Storage) -> None:
                 thread.join()
 
 
-def search(path: Path) -> list[str]:
+class File:
+    """A file, and what stands in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open(self, **options: Any) -> Storage:
+        return SQLiteStorage(self.path, **options)
+
+    def nearest_to_reader(self) -> list[Match]:
+        reader = ReadOnlySQLite(self.path, exact_vectors_up_to=2)
+        with closing(reader):
+            return reader.while_open(lambda: reader.nearest(HERE, ONES, 99, ALL))
+
+    def pieces(self) -> int:
+        return pieces(self.path)
+
+    def holds(self, text: bytes) -> bool:
+        return text in self.path.read_bytes()
+
+
+class Database:
+    """A PostgreSQL database, and what stands in it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def open(self, **options: Any) -> Storage:
+        from tidal_plugins.storage.postgres import PostgresStorage
+
+        return PostgresStorage(self.url, partitions=2, **options)
+
+    def nearest_to_reader(self) -> list[Match]:
+        with closing(self.open(exact_vectors_up_to=2, read_only=True)) as reader:
+            return reader.nearest(HERE, ONES, 99, ALL)
+
+    def pieces(self) -> int:
+        return self.number("SELECT count(*) FROM tidal_columns")
+
+    def holds(self, text: bytes) -> bool:
+        return self.number("SELECT count(*) FROM tidal_columns WHERE position(%s::bytea IN columns) > 0", text) > 0
+
+    def number(self, sql: str, *parameters: Any) -> int:
+        import psycopg
+
+        with psycopg.connect(self.url) as connection:
+            return int(connection.execute(sql, parameters).fetchone()[0])  # type: ignore[index]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def place(request: pytest.FixtureRequest, path: Path) -> Iterator[File | Database]:
+    """Yield a place for a store of each engine."""
+    if request.param == "sqlite":
+        yield File(path)
+        return
+    pytest.importorskip("psycopg")
+    databases = request.getfixturevalue("postgres")
+    url = databases.new()
+    yield Database(url)
+    databases.drop(url)
+
+
+def searched(place: File | Database) -> list[str]:
     """Search in a store that is opened and closed, as a new process does."""
-    with closing(by_codes(path)) as store:
-        return ids(store.nearest(HERE, np.ones(70, np.float32), 99, ALL))
+    with closing(place.open(exact_vectors_up_to=2)) as store:
+        return ids(store.nearest(HERE, ONES, 99, ALL))
+
+
+def search(path: Path) -> list[str]:
+    return searched(File(path))
+
+
+def pieces(path: Path) -> int:
+    with closing(raw(path)) as connection:
+        connection.set_busy_timeout(60_000)
+        return int(connection.execute("SELECT count(*) FROM saved_pieces").get)
 
 
 def held(store: Storage) -> list[tuple[Span, int]]:
@@ -90,12 +164,6 @@ def held(store: Storage) -> list[tuple[Span, int]]:
         rows = columns.rows(ids(store.find(HERE, ALL)))
         spans = [columns.vectors(rows[place : place + 1]).spans for place in range(len(rows))]
         return [(span, int(columns.arrays.count[row])) for row, some in zip(rows, spans, strict=True) for span in some]
-
-
-def pieces(path: Path) -> int:
-    with closing(raw(path)) as connection:
-        connection.set_busy_timeout(60_000)
-        return int(connection.execute("SELECT count(*) FROM saved_pieces").get)
 
 
 def wheres() -> st.SearchStrategy[Where]:
@@ -200,43 +268,77 @@ def test_codes_and_saved_columns_find_what_an_exact_search_finds_in_two_processe
     approximate.close()
 
 
-def test_a_search_saves_columns_and_the_next_store_reads_them(path: Path) -> None:
-    with closing(by_codes(path)) as store:
+# what both engines do
+
+
+def test_a_search_saves_columns_and_the_next_store_reads_them(place: File | Database) -> None:
+    with closing(place.open()) as store:
         fill(store, [f"e{number}" for number in range(11)])
-        assert not pieces(path)
-    found = search(path)
+    assert not place.pieces()
+    found = searched(place)
     assert len(found) == 11
-    assert pieces(path) == 2, "what fills no piece is read as rows"
-    assert search(path) == found
+    assert place.pieces() == 2, "what fills no piece is read as rows"
+    assert searched(place) == found
 
 
-def test_a_passage_of_a_saved_entry_that_changed_counts_once(path: Path) -> None:
-    with closing(by_codes(path)) as store:
+def test_a_passage_of_a_saved_entry_that_changed_counts_once(place: File | Database) -> None:
+    with closing(place.open(exact_vectors_up_to=2)) as store:
         fill(store, [f"e{number}" for number in range(12)])
         store.put(HERE, [record("e1", "other words", [1.0] * 70)], replace=True)  # its passage is now the last
-    search(path)
+    searched(place)
     tier = Tier(0.5, NOON, 72.0, NOON + 2 * HOUR, NOON + 3 * HOUR)
-    with closing(by_codes(path)) as store, closing(SQLiteStorage(path)) as exact:
+    with closing(place.open(exact_vectors_up_to=2)) as store, closing(place.open()) as exact:
         set_tiers(store, HERE, {"e4": tier})
-        assert pieces(path) == 3
+        assert place.pieces() == 3
         assert held(store) == held(exact)
         assert all(count == 1 for _, count in held(store))
 
 
-def test_a_forget_deletes_the_pieces_that_hold_what_is_forgotten(path: Path) -> None:
-    with closing(by_codes(path)) as store:
+def test_a_forget_deletes_the_pieces_that_hold_what_is_forgotten(place: File | Database) -> None:
+    with closing(place.open(exact_vectors_up_to=2)) as store:
         fill(store, [f"name-of-{number}-" for number in range(12)])
-    found = search(path)
-    assert path.read_bytes().count(b"name-of-5-") > 1
-    with closing(by_codes(path)) as store:
+    found = searched(place)
+    assert place.holds(b"name-of-5-")
+    with closing(place.open(exact_vectors_up_to=2)) as store:
         store.erase(HERE, ["name-of-5-"])
-    assert pieces(path) == 2
-    assert b"name-of-5-" not in path.read_bytes()
+    assert (place.pieces(), place.holds(b"name-of-5-")) == (2, False)
     found.remove("name-of-5-")
-    assert search(path) == search(path) == found
-    with closing(by_codes(path)) as store:
+    assert searched(place) == searched(place) == found
+    with closing(place.open(exact_vectors_up_to=2)) as store:
         store.erase(HERE, None)
-    assert (pieces(path), search(path)) == (0, [])
+    assert (place.pieces(), searched(place)) == (0, [])
+
+
+def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
+    place: File | Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "SIZE", 4)
+    with closing(place.open(exact_vectors_up_to=2)) as store:
+        fill_slowly(store)
+    assert place.pieces() >= 4
+    with closing(place.open()) as exact:
+        everything = ids(exact.nearest(HERE, ONES, 99, ALL))
+    assert searched(place) == everything
+    assert len(everything) == 24
+
+
+def test_closing_saves_what_was_stored_since(place: File | Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "SIZE", 4)
+    monkeypatch.setattr(background, "UNSAVED_SHARE", 100)
+    with closing(place.open(exact_vectors_up_to=2)) as store:
+        fill_slowly(store)
+        assert place.pieces() <= 2
+    assert place.pieces() >= 4
+
+
+def test_a_store_that_is_read_only_saves_nothing(place: File | Database) -> None:
+    with closing(place.open()) as store:
+        fill(store, [f"e{number}" for number in range(12)])
+    assert len(place.nearest_to_reader()) == 12
+    assert place.pieces() == 0
+
+
+# what only files do
 
 
 @pytest.mark.parametrize(
@@ -354,16 +456,6 @@ def test_closing_does_not_wait_for_one_who_keeps_the_file_locked(path: Path) -> 
     assert (len(search(path)), pieces(path)) == (12, 3), "another search saves them"
 
 
-def test_a_store_that_is_read_only_saves_nothing(path: Path) -> None:
-    with closing(by_codes(path)) as store:
-        fill(store, [f"e{number}" for number in range(12)])
-    before = path.read_bytes()
-    reader = ReadOnlySQLite(path, exact_vectors_up_to=2)
-    assert len(reader.while_open(lambda: reader.nearest(HERE, np.ones(70, np.float32), 99, ALL))) == 12
-    reader.close()
-    assert path.read_bytes() == before
-
-
 def test_codes_find_nearly_all_of_the_nearest_in_a_large_scope_and_filters_hold(path: Path) -> None:
     random = np.random.default_rng(4)
     around = random.standard_normal((40, 128))
@@ -390,26 +482,3 @@ def test_of_equal_vectors_the_first_stored_that_pass_are_found(path: Path) -> No
             found = approximate.nearest(HERE, np.ones(70, np.float32), 10, where)
             assert found == exact.nearest(HERE, np.ones(70, np.float32), 10, where)
             assert len(found) == 10
-
-
-def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background, "SIZE", 4)
-    with closing(by_codes(path)) as store:
-        fill_slowly(store)
-    saved = pieces(path)
-    assert saved >= 4
-    with closing(SQLiteStorage(path)) as exact:
-        everything = ids(exact.nearest(HERE, np.ones(70, np.float32), 99, ALL))
-    assert search(path) == everything
-    assert len(everything) == 24
-
-
-def test_closing_saves_what_was_stored_since(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "SIZE", 4)
-    monkeypatch.setattr(background, "UNSAVED_SHARE", 100)
-    with closing(by_codes(path)) as store:
-        fill_slowly(store)
-        assert pieces(path) <= 2
-    assert pieces(path) >= 4

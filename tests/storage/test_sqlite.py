@@ -1,6 +1,5 @@
 """The SQLite engine: the contract, and what is its own: files, processes, faults."""
 
-import gc
 import itertools
 import json
 import os
@@ -23,21 +22,19 @@ from tidal_plugins.errors import (
     Busy,
     Corrupt,
     DiskFull,
-    InvalidInput,
     NotADatabase,
     QueryTimeout,
     SchemaTooNew,
     SchemaTooOld,
     StorageError,
-    TidalError,
 )
-from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
+from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, WhereLinks
 from tidal_plugins.storage.columns import buffer, packing
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage, opening
 from tidal_plugins.storage.values import unit_vector
-from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
+from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, link, record
 from tidal_plugins.testing.columns import ColumnsContract
 from tidal_plugins.testing.renewal import RenewalContract
 from tidal_plugins.testing.search import SearchContract
@@ -229,14 +226,6 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path, con
     assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
 
 
-@pytest.mark.parametrize("name", ["", " ", ":memory:", "file:x", "file:x?mode=memory", "a\0b", "no/x.db", b"x"])
-def test_a_path_that_names_no_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput):
-        SQLiteStorage(name)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotADatabase):
         SQLiteStorage(tmp_path)
@@ -411,67 +400,6 @@ def _effort(store: SQLiteStorage, use: Callable[[], Any]) -> int:
     return next(steps)
 
 
-def test_random_damage_gives_typed_errors_only_and_never_a_wrong_entry(path: Path) -> None:
-    store = SQLiteStorage(path)
-    stored = {str(i): record(str(i), f"text {i} " * 20, vector_of(str(i)), metadata={"i": i}) for i in range(80)}
-    store.put(HERE, stored.values())
-    write_document(store, HERE, "facts", "key", {"value": list(range(100))})
-    write_document(store, HERE, "facts", "key", 2, keep=1)
-    store.put_links(HERE, [link(str(i), str(i), str(i + 1), weight=i, metadata={"i": i}) for i in range(80)])
-    store.append_log(HERE, "log", [Line(str(i), NOON, {"i": i}) for i in range(80)])
-    store.close()
-    intact = path.read_bytes()
-    told = 0
-    for seed in range(20):
-        dice, damaged = random.Random(seed), bytearray(intact)
-        for _ in range(dice.choice([1, 5, 50])):
-            start = dice.randrange(len(damaged))
-            damaged[start : start + dice.choice([1, 8, 200])] = dice.randbytes(1)
-        path.write_bytes(damaged[: dice.choice([len(intact), len(intact), len(intact) // 2])])
-        told += _use_damaged(path, {id_: r.entry for id_, r in stored.items()}) > 0
-        gc.collect()
-        for leftover in path.parent.glob("memory.db-*"):
-            leftover.unlink()
-    assert told > 3
-
-
-def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
-    errors = 0
-    try:
-        store = SQLiteStorage(path)
-    except TidalError:
-        return 1
-    uses: list[Callable[[], Any]] = [
-        *[lambda id_=id_: store.get(HERE, [id_]) for id_ in expected],
-        lambda: store.find(HERE, Where(metadata={"i": 3}, tags=["x"])) and None,
-        lambda: store.summaries(HERE, list(expected)) and None,
-        lambda: store.statistics(HERE) and None,
-        lambda: store.nearest(HERE, vector_of("q"), 50, Where(kinds=["conversation"])) and None,
-        lambda: passage_vectors(store, HERE, list(expected)) and None,
-        lambda: store.matching(HERE, ["text", "3"], 50, ALL) and None,
-        lambda: store.documents(HERE, "facts") and None,
-        lambda: store.documents(HERE, "facts", ["key"], versions=True) and None,
-        lambda: write_document(store, HERE, "facts", "key", 1) and None,
-        lambda: store.links(HERE, ALL_LINKS) and None,
-        lambda: store.frontier(HERE, list(expected), ["kind"], each=9) and None,
-        lambda: store.put_links(HERE, [link("1", "1", "2")]),
-        lambda: store.read_log(HERE, "log", since=NOON) and None,
-        lambda: store.append_log(HERE, "log", [Line("1", NOON, 1)]) and None,
-        lambda: store.trim_log(HERE, "log", keep=50) and None,
-        lambda: store.put(HERE, [record("new", "text new", vector_of("new"))]) and None,
-        lambda: store.erase(HERE, ["1", "2", "3"]) and None,
-        lambda: store.scrub() and None,
-    ]
-    for use in uses:
-        try:
-            for id_, found in (use() or {}).items():
-                assert found == expected[id_]
-        except TidalError:
-            errors += 1
-    store.close()
-    return errors
-
-
 def test_links_lines_and_versions_that_went_leave_no_bytes_behind(store: SQLiteStorage, path: Path) -> None:
     names = [f"sekret{i:03}q" for i in range(200)]
     store.put(HERE, [record(name) for name in names])
@@ -581,17 +509,6 @@ def test_a_forked_child_writes_while_the_parent_goes_on_closes_and_opens(path: P
 
 
 @pytest.mark.slow
-def test_two_processes_writing_lose_nothing(path: Path, process: Process, second_process: Process) -> None:
-    names = [[f"{side}-{i}" for i in range(500)] for side in "ab"]
-    for worker in (process, second_process):
-        worker.call("open", str(path))
-    for worker, own in zip((process, second_process), names, strict=True):
-        worker.send("put", *own)
-    assert [process.receive(), second_process.receive()] == names
-    assert agreed_ids(path) == {*names[0], *names[1]}
-
-
-@pytest.mark.slow
 def test_two_processes_may_open_a_new_file_at_once(tmp_path: Path, process: Process, second_process: Process) -> None:
     for worker in (process, second_process):
         worker.call("open", str(tmp_path / "warm.db"))
@@ -627,31 +544,6 @@ def test_a_search_sees_what_another_process_adds_replaces_and_erases(
         found = {match.id: match.score for match in store.nearest(("here",), query, 99, ALL)}
         assert found == pytest.approx(cosine, abs=1e-5)
         assert {span.id for span in passage_vectors(store, HERE, list(vectors)).spans} == set(vectors)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_fifty_kills_lose_nothing_acknowledged_and_leave_nothing_half_written(path: Path, process: Process) -> None:
-    dice = random.Random(50)
-    present, undecided = set[str](), set[str]()
-    for turn in range(50):
-        told = process.call("killed", str(path), f"w{turn}", dice.randrange(9), dice.uniform(0.0, 0.06))
-        stored, erased = ({line[1:] for line in told if line[0] == sign} for sign in "+-")
-        undecided |= {line[1:] for line in told if line[0] == "?"} - erased
-        present |= stored - erased
-        store = SQLiteStorage(path)
-        for name in sorted(stored - erased - undecided)[-20:]:
-            assert ids(store.matching(HERE, [name.replace("-", "x")], 2, ALL)) == [name]
-            assert store.nearest(HERE, vector_of(name), 1, ALL)[0].score == pytest.approx(1, abs=1e-5)
-        assert not store.get(HERE, erased)
-        store.close()
-        found = agreed_ids(path)
-        assert present - undecided <= found
-        assert not found & erased
-    store = SQLiteStorage(path)
-    assert len(store.nearest(HERE, vector_of("q"), 10**6, ALL)) == len(store.find(HERE, ALL)) == len(found)
-    assert len(present) > 0
-    store.close()
 
 
 @pytest.mark.parametrize("read_first", [False, True])

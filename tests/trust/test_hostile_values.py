@@ -104,15 +104,6 @@ def test_every_class_and_function_refuses_what_it_cannot_use(
     assert {*tmp_path.iterdir()} == before
 
 
-def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for path in (*VALUES.values(), tmp_path, b"agent.db", "a\0.db", "no/such/folder/agent.db"):
-        with pytest.raises(TidalError) as caught:
-            TidalMemory(path, embedder=HashingEmbedder())
-        assert len(str(caught.value)) <= MOST
-    assert [*tmp_path.iterdir()] == []
-
-
 @pytest.mark.parametrize("field", ["namespace", "key", "value", "index", "ttl", "query", "filter", "limit", "offset"])
 def test_a_store_of_items_refuses_what_it_cannot_use(filled: TidalMemory, field: str) -> None:
     pytest.importorskip("langgraph")

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
-import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,43 +10,6 @@ import pytest
 from tests.inside import storage_of
 from tidal_plugins import TidalMemory
 from tidal_plugins.storage.sqlite import log_mark
-
-
-def test_nothing_is_lost_among_threads_and_none_is_told_that_the_file_is_busy(open_memory: Any) -> None:
-    memory = open_memory()
-    with ThreadPoolExecutor(20) as pool:
-        said = [(f"Crate {number} stands in the hall.", f"thread {number % 20}") for number in range(40)]
-        turns = list(pool.map(lambda one: memory.record(one[0], "Noted.", thread=one[1]), said))
-    assert {episode.id for episode in memory.episodes.list()} == {turn.id for turn in turns}
-    assert len(turns) == 40
-
-
-HOLDER = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("BEGIN IMMEDIATE")
-print("held", flush=True)
-sys.stdin.read()
-connection.execute("ROLLBACK")
-"""
-"""A process that holds the lock of a file until its input ends."""
-
-
-@pytest.mark.slow
-async def test_async_methods_wait_for_the_lock_of_another_process(open_memory: Any, tmp_path: Path) -> None:
-    memory = open_memory()
-    memory.facts["harbour"] = "open"
-    command = [sys.executable, "-c", HOLDER, str(tmp_path / "agent.db")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout
-        assert holder.stdin
-        assert holder.stdout.readline() == b"held\n"
-        waiting = [asyncio.create_task(memory.arecord(f"Crate {n}.", "Noted.", thread="hall")) for n in range(5)]
-        await asyncio.sleep(0.2)
-        assert not any(task.done() for task in waiting)
-        holder.stdin.close()
-        await asyncio.gather(*waiting)
-    assert len(memory.episodes.list()) == 5
 
 
 def read_on(memory: TidalMemory, mine: threading.Semaphore, other: threading.Semaphore, end: threading.Event) -> None:

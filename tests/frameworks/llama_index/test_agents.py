@@ -34,18 +34,6 @@ def chat(reminded):
 # agents
 
 
-@pytest.mark.parametrize("streaming", [True, False])
-async def test_each_step_shows_the_same_whisper_with_the_question(reminded, chat, says, embedder, streaming):
-    model = says(calling(STEP), calling(STEP), "In the evening.")
-    agent = FunctionAgent(llm=model, tools=[metronome], streaming=streaming)
-    assert str(await agent.run(ASK, memory=chat)) == "In the evening."
-    assert [roles(shown) for shown in model.shown] == [["user"] + ["assistant", "tool"] * n for n in range(3)]
-    (question,) = {shown[0].content for shown in model.shown}
-    assert FACT in question
-    assert embedder.recalls == [ASK]
-    assert (only(reminded, thread="friday").query, len(only(reminded, thread="friday").tool_calls)) == (ASK, 2)
-
-
 async def test_the_agents_state_is_not_written_into_the_memory_and_tools_may_edit_it(reminded, chat, says):
     async def note(ctx: Context, word: str) -> str:
         """Note a word."""

@@ -177,12 +177,6 @@ def test_an_engine_that_asks_before_it_puts_gets_the_whisper_at_the_end(reminded
     assert reminded.episodes.list(thread="friday")[-1].surfaced
 
 
-def test_nothing_comes_up_that_the_history_says_anyway(memory):
-    other = TidalChatMemory(memory, thread="other", chat_history=[user(FACT), answer("Noted.")])
-    other.put(user(ASK))
-    assert contents(other.get()) == [FACT, "Noted.", ASK]
-
-
 @pytest.mark.parametrize(
     "messages",
     [

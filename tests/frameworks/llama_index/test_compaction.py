@@ -1,4 +1,3 @@
-import base64
 import json
 import pickle
 import re
@@ -127,16 +126,6 @@ def test_a_history_that_is_given_is_recorded_once_and_shown_the_same(memory, lon
     assert len(memory.episodes.list(thread=thread)) == 15
 
 
-def test_an_ongoing_turn_with_tools_stays_as_it_is(long):
-    ongoing = [user("Set both."), calling(("metronome", {"tempo": 90}), ("metronome", {"tempo": 120}))]
-    ongoing += [result("90 it is.", "call-1"), result("120 it is.", "call-2")]
-    long.put_messages(ongoing)
-    view = long.get()
-    assert view[-4:] == ongoing
-    assert unpaired(view) == []
-    assert size(view).tokens <= LIMIT
-
-
 @pytest.fixture
 def looping(chat):
     """A chat whose question has led to more calls of tools than there is room for."""
@@ -146,20 +135,6 @@ def looping(chat):
         call = ToolCallBlock(tool_call_id=f"c{number}", tool_name="look", tool_kwargs={"place": f"town {number}"})
         chat.put_messages([ChatMessage(role="assistant", blocks=[call]), result("It is there. " * 8, f"c{number}")])
     return chat
-
-
-def test_the_oldest_calls_of_a_long_turn_fold_and_the_question_stays(memory, looping):
-    view, history = looping.get(), looping.get_all()
-    assert size(view).tokens <= LIMIT
-    assert unpaired(view) == []
-    assert user("Look everywhere.") in view
-    assert view[-2:] == history[-2:]
-    assert [message.part for message in written(view)][-1] == "fold"
-    looping.put(answer("I looked everywhere."))
-    (episode,) = memory.episodes.list(thread="friday", tool="look")
-    assert len(episode.tool_calls) == 100
-    assert episode.answer == "I looked everywhere."
-    assert len(looping.get_all()) == len(history) + 1
 
 
 def test_a_folded_view_that_is_fed_back_changes_nothing(memory, looping):
@@ -179,23 +154,6 @@ def test_calls_that_older_integrations_keep_elsewhere_are_paired_too(chat):
         assert unpaired(chat.get()) == []
         assert size(chat.get()).tokens <= LIMIT
         chat.put(answer("That is all."))
-
-
-# what surfaces
-
-
-def test_what_was_left_out_may_surface_and_what_is_shown_does_not(memory):
-    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT)
-    chat.put_messages([user("I practise jazz piano every evening."), answer("Noted.")])
-    talk(chat, range(40))
-    chat.put(user("When do I practise jazz piano?"))
-    view = chat.get()
-    assert "I practise jazz piano every evening." in view[-1].content
-    assert size(view).tokens <= LIMIT
-    other = TidalChatMemory(memory.scoped("other"), thread="friday", token_limit=LIMIT)
-    other.put_messages([user("I practise jazz piano every evening."), answer("Noted.")])
-    other.put(user("When do I practise jazz piano?"))
-    assert other.get()[-1].content == "When do I practise jazz piano?"
 
 
 # histories from elsewhere
@@ -265,22 +223,6 @@ def test_files_come_back_in_messages_by_the_user_where_that_is_wanted(memory, re
     assert len(files) == 2
     assert all(file.startswith('<tidal-file path="/work/') and file.count("</tidal-file>") == 1 for file in files)
     assert view[-1].content == "And now?"
-
-
-def test_a_megabyte_of_an_image_counts_by_its_bytes(memory):
-    picture = ImageBlock(image=base64.b64encode(b"\x89PNG" + bytes(750_000)), image_mimetype="image/png")
-    chat = TidalChatMemory(memory, token_limit=100_000, byte_limit=1_200_000)
-    chat.put(ChatMessage(role="user", blocks=[picture, TextBlock(text="What is this?")]))
-    assert size(chat.get()).bytes > 1_000_000
-    assert size(chat.get()).tokens < 2_000
-    assert not written(chat.get())
-    chat.put(answer("A cat."))
-    chat.put(ChatMessage(role="user", blocks=[picture, TextBlock(text="And this?")]))
-    view = chat.get()
-    assert size(view).bytes <= 1_200_000
-    assert written(view)
-    assert picture in view[-1].blocks
-    assert len(chat.get_all()) == 3
 
 
 def test_what_blocks_carry_is_measured(tmp_path):

@@ -1,6 +1,5 @@
 import json
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,30 +90,17 @@ def test_a_refusal_states_nothing(says):
     assert summarised(says("I cannot help with that.")) == []
 
 
-CUT = [
-    {"choices": [{"finish_reason": "length", "message": {}}]},
-    SimpleNamespace(choices=[SimpleNamespace(finish_reason="length")]),
-    {"stop_reason": "max_tokens"},
-    {"stopReason": "max_tokens"},
-    {"done_reason": "length"},
-    {"candidates": [{"finish_reason": "FinishReason.MAX_TOKENS"}]},
-]
+CUT = {"choices": [{"finish_reason": "length", "message": {}}]}
 
 
-@pytest.mark.parametrize("raw", CUT, ids=["openai", "object", "anthropic", "bedrock", "ollama", "gemini"])
-def test_an_answer_that_was_cut_off_raises(says, monkeypatch, raw):
+def test_an_answer_that_was_cut_off_raises(says, monkeypatch):
     with pytest.raises(CompactionError, match="cut off"):
-        summarised(Completing(text="Port 8080 is free. [ep:b2]", raw=raw))
+        summarised(Completing(text="Port 8080 is free. [ep:b2]", raw=CUT))
     model = says(calling(("answer", ARGUMENTS)))
     message = calling(("answer", ARGUMENTS))
-    monkeypatch.setattr(type(model), "chat", lambda *_, **__: ChatResponse(message=message, raw=raw))
+    monkeypatch.setattr(type(model), "chat", lambda *_, **__: ChatResponse(message=message, raw=CUT))
     with pytest.raises(CompactionError, match="cut off"):
         summarised(model)
-
-
-@pytest.mark.parametrize("raw", [None, {}, {"choices": [{"finish_reason": "stop"}]}, {"stop_reason": "end_turn"}])
-def test_an_answer_that_ended_by_itself_counts(raw):
-    assert summarised(Completing(text="Port 8080 is free. [ep:b2]", raw=raw)) == STATED[1:]
 
 
 def test_arguments_that_do_not_fit_raise(says):
@@ -143,19 +129,6 @@ def told(messages):
 def test_an_llm_writes_the_summary_of_a_chat(memory, says):
     view = grown(memory, says(told))
     assert "The model tells of it. [ep:" in view[0].content
-
-
-@pytest.mark.parametrize("reply", [RuntimeError("away"), "", "I cannot help with that.", "It is so. [ep:zzzzzzzzz]"])
-def test_where_the_model_fails_extracts_stand_in_its_place(memory, says, reply):
-    view = grown(memory, says(reply))
-    assert "We decided to ship crate" in view[0].content
-    assert "zzzzzzzzz" not in str(view)
-
-
-def test_a_model_that_echoes_gives_no_summary_of_its_own(memory):
-    summary = grown(memory, MockLLM(max_tokens=5))[0].content
-    assert "We decided to ship crate" in summary
-    assert "text text" not in summary
 
 
 def test_what_is_no_summariser_is_refused(memory):
@@ -227,4 +200,4 @@ def test_what_cannot_be_read_raises_so_that_the_queue_asks_again(says):
     with pytest.raises(ValueError, match="entities"):
         extracted(says(calling(("answer", {"summary": "all is well"}))))
     with pytest.raises(ExtractionError, match="cut off"):
-        extracted(Completing(text=json.dumps(FOUND), raw=CUT[0]))
+        extracted(Completing(text=json.dumps(FOUND), raw=CUT))

@@ -66,7 +66,7 @@ from benchmarks.compaction_arms import (
 from benchmarks.compaction_cases import ALL, APART, KINDS, Asked, Case, Shown, conversation, kept, trajectory, work
 from benchmarks.conversations import Conversation, load
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
-from benchmarks.tables import RESAMPLES, SEED, intervals, options, shown, wide
+from benchmarks.tables import RESAMPLES, SEED, intervals, options, shown, table, wide
 from tidal_plugins import (
     Affect,
     HashingEmbedder,
@@ -260,7 +260,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         action="append",
         type=Path,
         metavar="PATH",
-        help="LoCoMo or LongMemEval, or trajectories; a file or a folder, as often as you like (TIDAL_BENCH_DATA)",
+        help="LoCoMo, or trajectories; a file or a folder, as often as you like (TIDAL_BENCH_DATA)",
     )
     parser.add_argument("--limits", nargs="+", type=int, default=list(LIMITS), metavar="N", help="tokens")
     add_embedder(parser)
@@ -395,12 +395,11 @@ def _table(report: Report, limit: int) -> Table:
         kind for kind in (*KINDS, *APART) if any(asked.name == kind for case in report.cases for asked in case.asked)
     ]
     with_recall = RECALLED in report.columns
-    table = Table(title=f"At {limit:,} tokens", title_justify="left")
     edited = sum(len(case.files) for case in report.cases)
     more = ["recall", "recall .7", "ours − it", "both with"] if with_recall else [*(f"{kind}s" for kind in kinds)]
     more += ["files"] if edited else []
-    for column in ("arm", "tokens", "kB", "ms", "fit", "kept", "kept .7", "ours − it, kept", *more):
-        table.add_column(column, justify="left" if column == "arm" else "right", no_wrap=True)
+    columns = ("arm", "tokens", "kB", "ms", "fit", "kept", "kept .7", "ours − it, kept", *more)
+    found = table(f"At {limit:,} tokens", *columns)
     for arm in report.arms:
         results = report.results[limit, arm]
         cells = [
@@ -418,11 +417,8 @@ def _table(report: Report, limit: int) -> Table:
         else:
             cells += [_mean(report, limit, arm, KEPT, name=kind) for kind in kinds]
         cells += [f"{sum(each.files for each in results)}/{edited}"] if edited else []
-        table.add_row(arm, *cells)
-    for name, installed in (("langmem SummarizationNode", LANGMEM), ("deepagents' compaction", DEEPAGENTS)):
-        if not installed:
-            table.add_row(name, "not installed")
-    return table
+        found.add_row(arm, *cells)
+    return found
 
 
 def _mean(report: Report, limit: int, arm: str, column: str, threshold: int = 0, name: str | None = None) -> str:
@@ -436,14 +432,13 @@ def _margin(report: Report, limit: int, arm: str, mine: str, theirs: str) -> str
 
 
 def show_speed(times: Mapping[str, Mapping[str, float]], messages: int, console: Console) -> None:
-    table = Table(title=f"Compacting {messages:,} recorded messages to {SPEED_LIMIT:,} tokens", title_justify="left")
-    for column in ("arm", "tokens", "ms", "ms of the processor", "against ours", f"against {BARE}"):
-        table.add_column(column, justify="left" if column == "arm" else "right", no_wrap=True)
+    columns = ("arm", "tokens", "ms", "ms of the processor", "against ours", f"against {BARE}")
+    found = table(f"Compacting {messages:,} recorded messages to {SPEED_LIMIT:,} tokens", *columns)
     for arm, row in times.items():
         ratios = (row["cpu_seconds"] / max(times[other]["cpu_seconds"], 1e-6) for other in (OURS, BARE))
         milliseconds = (f"{1000 * row[name]:.0f}" for name in ("seconds", "cpu_seconds"))
-        table.add_row(arm, f"{row['tokens']:,}", *milliseconds, *(f"{ratio:.2f}" for ratio in ratios))
-    console.print(table)
+        found.add_row(arm, f"{row['tokens']:,}", *milliseconds, *(f"{ratio:.2f}" for ratio in ratios))
+    console.print(found)
 
 
 if __name__ == "__main__":

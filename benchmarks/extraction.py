@@ -1,10 +1,6 @@
 """Measure how much of what turns say the rules of the graph read, and how much of their reading is right.
 
-    python benchmarks/extraction.py                       sentences that are labelled by hand
-    python benchmarks/extraction.py --data turns.jsonl    labelled turns, by source and predicate
-
-Of the sentences (chat, code, and traps from which little or nothing should be read) every third was held out while the
-rules were written. A name counts as right with its type, a statement with its subject, predicate, object and negation.
+    python benchmarks/extraction.py --data turns.jsonl
 
 A row of labelled turns has ``source``, ``speaker``, ``context`` (the turns before), ``text`` and ``relations``, each
 with ``subject``, ``predicate``, ``object``, ``polarity`` and ``status``: holds, ended, planned, wished, asked,
@@ -36,30 +32,18 @@ from tidal_plugins import Extraction, RuleExtractor
 from tidal_plugins.english.stems import stem
 from tidal_plugins.model.graph import Assertion
 
-SENTENCES = Path(__file__).resolve().parents[1] / "tests" / "graph" / "sentences.jsonl"
-HELD_OUT = 3
-"""One sentence in this many was held out."""
+OWN = Path(__file__).resolve().parents[1] / "training" / "data" / "relations.jsonl"
 
 Row = Mapping[str, Any]
-Found = set[tuple[str, ...]]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
-    parser.add_argument("--data", type=Path, default=SENTENCES, help="labelled sentences or turns, one object a line")
-    parser.add_argument("--faults", action="store_true", help="of labelled turns: show what was read wrongly or missed")
+    parser.add_argument("--data", type=Path, default=OWN, help="labelled turns, one object a line")
+    parser.add_argument("--faults", action="store_true", help="show what was read wrongly or missed")
     args = parser.parse_args(argv)
-    rows, console = load(args.data), wide(100)
-    if "relations" in rows[0]:
-        report(console, rows, faults=args.faults)
-        return
-    kinds = Counter(row["kind"] for row in rows)
-    console.print(f"{len(rows)} sentences: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}")
-    found = table("Entities, then relations", "", "precision", "recall", "precision ", "recall ")
-    seen = [row for number, row in enumerate(rows) if number % HELD_OUT != HELD_OUT - 1]
-    for part, some in (("all", rows), ("seen", seen), ("held out", held_out(rows))):
-        found.add_row(part, *(f"{value:.3f}" for score in evaluate(some) for value in (score.precision, score.recall)))
-    console.print(found)
+    rows = [json.loads(line) for line in args.data.read_text("utf-8").splitlines()]
+    report(wide(100), rows, faults=args.faults)
 
 
 def report(console: Console, rows: Sequence[Row], *, faults: bool = False) -> None:
@@ -82,65 +66,7 @@ def report(console: Console, rows: Sequence[Row], *, faults: bool = False) -> No
     console.print(f"{pace:.0f} turns a second")
 
 
-# labelled sentences
-
-
-@dataclass(slots=True)
-class Score:
-    """Counts of what was read rightly, read wrongly and missed."""
-
-    right: int = 0
-    wrong: int = 0
-    missed: int = 0
-
-    def add(self, expected: Found, found: Found) -> None:
-        self.right += len(expected & found)
-        self.wrong += len(found - expected)
-        self.missed += len(expected - found)
-
-    @property
-    def precision(self) -> float:
-        return self.right / (self.right + self.wrong) if self.right + self.wrong else 1.0
-
-    @property
-    def recall(self) -> float:
-        return self.right / (self.right + self.missed) if self.right + self.missed else 1.0
-
-
-def load(path: Path = SENTENCES) -> list[Row]:
-    """Return the labelled sentences: ``kind``, ``text``, ``mentions`` by type, ``assertions`` as triples."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def held_out(rows: Sequence[Row]) -> list[Row]:
-    return [row for number, row in enumerate(rows) if number % HELD_OUT == HELD_OUT - 1]
-
-
-def evaluate(rows: Sequence[Row]) -> tuple[Score, Score]:
-    """Return the scores of the entities and of the relations that the rules read from the sentences."""
-    entities, relations = Score(), Score()
-    for row, extraction in zip(rows, RuleExtractor().extract_graph([row["text"] for row in rows]), strict=True):
-        entities.add({(type, name) for type, names in row["mentions"].items() for name in names}, named(extraction))
-        relations.add({_labelled(*triple) for triple in row["assertions"]}, stated(extraction))
-    return entities, relations
-
-
-def named(extraction: Extraction) -> Found:
-    return {(one.type, one.name) for one in extraction.mentions}
-
-
-def stated(extraction: Extraction) -> Found:
-    return {
-        (one.predicate, one.subject.name, one.object.name, "not" if one.negated else "")
-        for one in extraction.assertions
-    }
-
-
-def _labelled(subject: str, predicate: str, object: str) -> tuple[str, ...]:
-    return predicate.lstrip("!"), subject, object, "not" if predicate.startswith("!") else ""
-
-
-# labelled turns
+# reading
 
 
 SAME = (

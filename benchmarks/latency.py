@@ -25,10 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.table import Table
 
 from benchmarks.embedders import SEED, SESSION, InstantEmbedder, Words, centres, conversation
-from benchmarks.tables import PEAK, bare_commit, held_bytes, options, quantiles, timed, wide
+from benchmarks.tables import PEAK, bare_commit, held_bytes, options, quantiles, table, timed, wide
 from tidal_plugins import (
     Affect,
     EmbedderUnavailable,
@@ -38,7 +37,7 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
-from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
@@ -214,22 +213,20 @@ NAMES = {
 
 
 def show(sizes: dict[int, dict[str, Any]], model: dict[str, float] | None, imports: dict[str, float]) -> None:
-    table = Table(title="p50 / p95 in milliseconds, and p50 against the bare operation below", title_justify="left")
-    table.add_column("", no_wrap=True)
-    for size in sizes:
-        table.add_column(f"{size:,} entries", justify="right", no_wrap=True)
+    title = "p50 / p95 in milliseconds, and p50 against the bare operation below"
+    found = table(title, "", *(f"{size:,} entries" for size in sizes))
     for call, name in NAMES.items():
-        table.add_row(name, *(_cell(figures["calls"], call) for figures in sizes.values()))
-    table.add_section()
-    table.add_row("record, beyond the bare commit: p50", *(_beyond(figures["calls"]) for figures in sizes.values()))
+        found.add_row(name, *(_cell(figures["calls"], call) for figures in sizes.values()))
+    found.add_section()
+    found.add_row("record, beyond the bare commit: p50", *(_beyond(figures["calls"]) for figures in sizes.values()))
     if model:
-        table.add_row("embedding one query (MiniLM)", f"{model['p50_ms']:.1f} / {model['p95_ms']:.1f}")
-        table.add_row("recall with the embedding: p50", *(_sum(f["calls"]["recall"], model) for f in sizes.values()))
-    table.add_section()
+        found.add_row("embedding one query (MiniLM)", f"{model['p50_ms']:.1f} / {model['p95_ms']:.1f}")
+        found.add_row("recall with the embedding: p50", *(_sum(f["calls"]["recall"], model) for f in sizes.values()))
+    found.add_section()
     for name, value in _stored(sizes.values()).items():
-        table.add_row(name, *value)
+        found.add_row(name, *value)
     console = wide(100)
-    console.print(table)
+    console.print(found)
     for code, seconds in imports.items():
         console.print(f"{code}: {seconds:.3f} s beyond a bare interpreter (best of 5)")
 

@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from itertools import count, islice
 from typing import Any
 
-from rich.table import Table
-
 from benchmarks.embedders import DIMENSIONS, SEED, SESSION, InstantEmbedder, Words, centres, conversation
-from benchmarks.tables import quantiles, timed, wide
+from benchmarks.tables import quantiles, table, timed, wide
 from tidal_plugins import Affect, Settings, TidalMemory
 from tools.databases import served
 
@@ -134,19 +132,25 @@ def alternate(stores: Mapping[str, Mapping[str, Call]], commit: Call, repeats: i
 
 def show_beside(figures: Mapping[int, Mapping[str, Any]]) -> None:
     """Print both stores' times at each size, and the ratio of the medians."""
-    table = Table(title="On PostgreSQL: p50 / p95 in milliseconds, and p50 against PostgresStore", title_justify="left")
-    for column in ("entries", "call", OURS, THEIRS, "ratio"):
-        table.add_column(column, justify="left" if column == "call" else "right", no_wrap=True)
+    found = table(
+        "On PostgreSQL: p50 / p95 in milliseconds, and p50 against PostgresStore",
+        "entries",
+        "call",
+        OURS,
+        THEIRS,
+        "ratio",
+        left=2,
+    )
     for size, of_size in figures.items():
         calls = of_size["calls"]
         for call, name in CALLS.items():
             mine, other = calls[call][OURS], calls[call][THEIRS]
-            table.add_row(f"{size:,}", name, _cell(mine), _cell(other), f"{mine['p50_ms'] / other['p50_ms']:.2f} ×")
-        table.add_row(f"{size:,}", "one bare row, committed durably", _cell(calls[BARE][BARE]), "", "")
+            found.add_row(f"{size:,}", name, _cell(mine), _cell(other), f"{mine['p50_ms'] / other['p50_ms']:.2f} ×")
+        found.add_row(f"{size:,}", "one bare row, committed durably", _cell(calls[BARE][BARE]), "", "")
         mine, other = (of_size["turns_per_second"][name] for name in (OURS, THEIRS))
-        table.add_row(f"{size:,}", "turns per second, in batches", f"{mine:,}", f"{other:,}", f"{mine / other:.2f} ×")
-        table.add_section()
-    wide(100).print(table)
+        found.add_row(f"{size:,}", "turns per second, in batches", f"{mine:,}", f"{other:,}", f"{mine / other:.2f} ×")
+        found.add_section()
+    wide(100).print(found)
 
 
 def _cell(figures: Mapping[str, float]) -> str:

@@ -25,10 +25,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.table import Table
 
 from benchmarks.embedders import DIMENSIONS, SEED, InstantEmbedder, Words, centres, conversation
-from benchmarks.tables import options, wide
+from benchmarks.tables import held_bytes, options, table, wide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -228,7 +227,7 @@ def serve(name: str, folder: Path, around: NDArray[np.float32], size: int, repea
     queries = [words.query() for _ in range(repeats)]
     vectors = embedder.embed(queries)
     peer = PEERS[name](folder, embedder)
-    before, start = resident(), time.perf_counter()
+    before, start = (held_bytes() or 0), time.perf_counter()
     peer.fill(texts)
     pipe.send({"entries_per_second": size / (time.perf_counter() - start)})
     while (asked := pipe.recv()) is not None:
@@ -242,13 +241,7 @@ def serve(name: str, folder: Path, around: NDArray[np.float32], size: int, repea
             raise RuntimeError(f"{name} found nothing")
         pipe.send(took)
     files = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    pipe.send({"memory": resident() - before, "files": files})
-
-
-def resident() -> int:
-    """Return the memory that this process holds, in bytes."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return 1024 * int(line.split()[1])
+    pipe.send({"memory": (held_bytes() or 0) - before, "files": files})
 
 
 # asking all
@@ -297,16 +290,22 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def show(figures: Mapping[str, Mapping[str, float]], size: int) -> None:
     """Print the figures of each store; those of times with their ratio to the first store's."""
-    table = Table(title=f"{size:,} entries, without embedding: median ms (against the first line)")
-    for column in ("store", "search, 10 hits", "one write", "entries a second", "memory, MB", "files, MB"):
-        table.add_column(column, justify="left" if column == "store" else "right", no_wrap=True)
+    found = table(
+        f"{size:,} entries, without embedding: median ms (against the first line)",
+        "store",
+        "search, 10 hits",
+        "one write",
+        "entries a second",
+        "memory, MB",
+        "files, MB",
+    )
     first = next(iter(figures.values()))
     for name, row in figures.items():
         times = (f"{row[kind]:.1f} ({row[kind] / first[kind]:.2f})" for kind in ("search", "add"))
         rate = row["entries_per_second"]
         sizes = (f"{row[kind] / 1e6:.0f}" for kind in ("memory", "files"))
-        table.add_row(name, *times, f"{rate:,.0f} ({rate / first['entries_per_second']:.2f})", *sizes)
-    wide(110).print(table)
+        found.add_row(name, *times, f"{rate:,.0f} ({rate / first['entries_per_second']:.2f})", *sizes)
+    wide(110).print(found)
 
 
 if __name__ == "__main__":

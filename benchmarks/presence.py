@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -36,7 +35,7 @@ from benchmarks import conversations, story
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.story import Document, Story, Turn, load
 from benchmarks.tables import options, wide
-from tidal_plugins import Affect, Embedder, HashingEmbedder, PresenceStep, ProactiveMessage, Settings, TidalMemory
+from tidal_plugins import Affect, Embedder, PresenceStep, ProactiveMessage, Settings, TidalMemory
 from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.ticks import mood, tick
 from tidal_plugins.scoring.salience import gate
@@ -68,7 +67,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.print(case())
     console.print(curve())
     console.print(ticking())
-    console.print(f"Turns lost when the process is killed right after each of five was recorded: {lost_turns()}")
     lived = [live(one, args.zone, embedder) for one in (load(args.data) if args.data else read(OWN))]
     lived += [live(one, args.zone, embedder, steps=False) for path in args.talks for one in read(path)[:2]]
     console.print(figures(lived))
@@ -373,46 +371,6 @@ def _later(at: datetime) -> datetime:
 
 def _when(event: Document | Turn) -> datetime:
     return event.at if isinstance(event, Document) else event.start
-
-
-# turns that a crash loses
-
-
-KILLS = 5
-QUIET = Settings(graph={"background": False})
-_WRITER = """
-import sys
-from tidal_plugins import HashingEmbedder, Settings, TidalMemory
-memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Settings(graph={"background": False}))
-number = 0
-while True:
-    number += 1
-    turn = memory.record(f"Crate {number} of the pears stands in the cellar.", "Noted.", thread=sys.argv[2])
-    print(turn.id, flush=True)
-"""
-
-
-def lost_turns() -> int:
-    """Return how many turns are missing that a process had recorded when it was killed, over some kills."""
-    lost = 0
-    with TemporaryDirectory(prefix="tidal-crash-") as folder:
-        path = Path(folder, "crash.db")
-        for kill in range(KILLS):
-            recorded = _killed(path, f"run {kill}", turns=kill + 1)
-            with TidalMemory(path, embedder=HashingEmbedder(), settings=QUIET) as memory:
-                lost += len(recorded - {episode.id for episode in memory.episodes.list()})
-    return lost
-
-
-def _killed(path: Path, thread: str, turns: int) -> set[str]:
-    """Let a process record turns, kill it, and return the ids of those that it said it had recorded."""
-    command = [sys.executable, "-c", _WRITER, str(path), thread]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout
-        said = {writer.stdout.readline().strip() for _ in range(turns)}
-        writer.kill()
-        said |= {line.strip() for line in writer.stdout}
-    return said - {""}
 
 
 if __name__ == "__main__":

@@ -56,22 +56,21 @@ from tidal_plugins import (
     Whisper,
 )
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
-from tidal_plugins.retrieval import understand
+from tidal_plugins.retrieval import pipeline
 from tidal_plugins.retrieval.understand import to_query
-from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import RecallTuning, Tuning
 
 T = TypeVar("T")
-FORMATS = "LoCoMo, LongMemEval or RealMem"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     profiles = get_args(Profile)
     parser = options(__doc__)
-    parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help=FORMATS)
+    parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help="LoCoMo or RealMem")
     parser.add_argument("--profiles", nargs="+", choices=profiles, default=list(profiles), metavar="PROFILE")
     parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--limit-questions", type=int, metavar="N", help="ask about N of each file's questions")
@@ -334,11 +333,11 @@ def names_stay(arm: Arm) -> Arm:
     """Return an arm of recall that embeds a question unchanged. No setting does that, so this uses internals."""
 
     def ask(question: str) -> list[str]:
-        vars(understand).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
+        vars(pipeline).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
         try:
             return arm(question)
         finally:
-            vars(understand).update(to_query=to_query)
+            vars(pipeline).update(to_query=to_query)
 
     return ask
 

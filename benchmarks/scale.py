@@ -13,29 +13,25 @@ beside each other.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.table import Table
 
 from benchmarks.embedders import SEED, InstantEmbedder, Words, centres, conversation
-from benchmarks.tables import options, quantiles, timed, wide
+from benchmarks.shared_load import at_once, stores
+from benchmarks.tables import options, quantiles, table, timed, wide
 from tidal_plugins import Affect, Settings, TidalError, TidalMemory
-from tools.databases import served
 from tools.postgres import NoServer
 
 if TYPE_CHECKING:
@@ -57,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if min(*args.scopes, args.entries, args.processes, args.repeats) < 2:
         parser.error("all numbers must be at least 2")
     try:
-        with place(args.store, args.url) as at:
-            rows = grow(at, sorted(set(args.scopes)), args.entries, args.processes, args.repeats)
+        with stores(args.store, args.url) as new:
+            rows = grow(new(), sorted(set(args.scopes)), args.entries, args.processes, args.repeats)
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
     show(args.store, rows, args.processes)
@@ -67,26 +63,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         args.json.write_text(json.dumps({**machine, "store": args.store, "rows": rows}, indent=1), "utf-8")
 
 
-@contextmanager
-def place(store: str, url: str | None) -> Iterator[str]:
-    """Yield the place of a new memory."""
-    if store == "sqlite":
-        with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
-            yield str(Path(folder, "memory.db"))
-        return
-    with served(url) as databases:
-        yield databases.new()
-
-
 def grow(at: str, scopes: Sequence[int], entries: int, processes: int, repeats: int) -> list[dict[str, Any]]:
     """Fill a memory up to each number of scopes in turn, and return the figures of each."""
     around, rows, filled = centres(), list[dict[str, Any]](), 0
     TidalMemory(at, embedder=InstantEmbedder(around), settings=QUIET).close()
     for number in scopes:
         parts = [(at, around, range(filled + part, number, processes), entries) for part in range(processes)]
-        seconds = _seconds(_at_once(_fill, parts))
-        [alone] = _at_once(_calls, [(at, around, number, repeats, SEED)])
-        together = _at_once(_recalls, [(at, around, number, repeats, part) for part in range(processes)])
+        seconds = _seconds(at_once(_fill, parts))
+        [alone] = at_once(_calls, [(at, around, number, repeats, SEED)])
+        together = at_once(_recalls, [(at, around, number, repeats, part) for part in range(processes)])
         stored = size(at)
         rows.append(
             {
@@ -157,33 +142,21 @@ def _recalls(
         return start, time.monotonic()
 
 
-def _at_once(work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Return the results of the work of as many processes, which begin together."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # processes, not threads, are to share the cores
-    context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager:
-        ready = manager.Barrier(len(arguments), timeout=600)
-        with context.Pool(len(arguments)) as pool:
-            return pool.starmap(work, [(*each, ready) for each in arguments], chunksize=1)
-
-
 def _seconds(spans: Sequence[tuple[float, float]]) -> float:
     return max(end for _, end in spans) - min(start for start, _ in spans)
 
 
 def show(store: str, rows: Sequence[Mapping[str, Any]], processes: int) -> None:
     title = f"Scopes on {store}: p50 / p95 in milliseconds of one process; {os.cpu_count()} cores"
-    table = Table(title=title, title_justify="left")
-    for column in ("scopes", "entries", "bytes an entry", "first recall", "recall again", "record"):
-        table.add_column(column, justify="right")
-    table.add_column(f"recalls a second, {processes} processes", justify="right")
-    table.add_column("filled, entries a second", justify="right")
+    columns = ["scopes", "entries", "bytes an entry", "first recall", "recall again", "record"]
+    columns += [f"recalls a second, {processes} processes", "filled, entries a second"]
+    found = table(title, *columns, left=0)
     for row in rows:
         calls = (row["calls"][name] for name in ("first recall", "recall", "record"))
         cells = (f"{call['p50_ms']:.1f} / {call['p95_ms']:.1f}" for call in calls)
         counts = (f"{row[name]:,}" for name in ("scopes", "entries", "bytes_per_entry"))
-        table.add_row(*counts, *cells, f"{row['recalls_per_second']:.0f}", f"{row['filled_per_second']:,}")
-    wide(120).print(table)
+        found.add_row(*counts, *cells, f"{row['recalls_per_second']:.0f}", f"{row['filled_per_second']:,}")
+    wide(160).print(found)
 
 
 if __name__ == "__main__":

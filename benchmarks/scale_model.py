@@ -13,50 +13,38 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from rich.table import Table
 
-from benchmarks.tables import options, wide
+from benchmarks.tables import options, table, wide
+
+
+def of(default: float, what: str) -> Any:
+    """Return a field with its default and what it says."""
+    return field(default=default, metadata={"what": what})
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What the model takes for granted. The comment of each field says what it is."""
+    """What the model takes for granted."""
 
-    bytes_per_entry: float = 10_000.0  # on disk, with indexes and the episodes of its turn; measured by scale.py
-    recall_core_ms: float = 40.0  # core time of one recall, library and server together; measured by scale.py
-    record_core_ms: float = 40.0  # core time of one record, both together; measured by scale.py
-    server_share: float = 0.5  # share of that time which the database takes, not the application
-    writes_per_recall: float = 0.5  # records for each recall: an agent that whispers and records has 1, a search less
-    active: float = 0.05  # share of the entries that belong to scopes in use within an hour: these should be in memory
-    cores: int = 32  # cores of a node
-    memory_gb: float = 256.0  # memory of a node
-    disk_tb: float = 4.0  # disk of a node
-    load: float = 0.5  # share of its cores, memory and disk that a node may be filled to
-    replicas: int = 1  # read replicas of each node, which serve recalls beside it
-    skew: float = 1.5  # load of the busiest node against the average: scopes differ
-
-
-EXPLAINED = {
-    "bytes_per_entry": "bytes on disk for an entry, with its indexes (measured)",
-    "recall_core_ms": "ms of one core for a recall, library and database together (measured)",
-    "record_core_ms": "ms of one core for a record, library and database together (measured)",
-    "server_share": "share of that time that the database takes",
-    "writes_per_recall": "records for each recall",
-    "active": "share of the entries in scopes that are in use, which should be in memory",
-    "cores": "cores of a node",
-    "memory_gb": "GB of memory of a node",
-    "disk_tb": "TB of disk of a node",
-    "load": "share of its cores, memory and disk that a node is filled to",
-    "replicas": "read replicas of each node",
-    "skew": "load of the busiest node, against the average",
-}
+    bytes_per_entry: float = of(10_000.0, "bytes on disk for an entry, with its indexes (measured)")
+    recall_core_ms: float = of(40.0, "ms of one core for a recall, library and database together (measured)")
+    record_core_ms: float = of(40.0, "ms of one core for a record, library and database together (measured)")
+    server_share: float = of(0.5, "share of that time that the database takes")
+    writes_per_recall: float = of(0.5, "records for each recall")
+    active: float = of(0.05, "share of the entries in scopes that are in use, which should be in memory")
+    cores: int = of(32, "cores of a node")
+    memory_gb: float = of(256.0, "GB of memory of a node")
+    disk_tb: float = of(4.0, "TB of disk of a node")
+    load: float = of(0.5, "share of its cores, memory and disk that a node is filled to")
+    replicas: int = of(1, "read replicas of each node")
+    skew: float = of(1.5, "load of the busiest node, against the average")
 
 
 @dataclass(frozen=True)
@@ -126,11 +114,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--entries", nargs="+", type=float, default=[1e6, 1e7, 1e8, 1e9], metavar="N")
     parser.add_argument("--recalls", nargs="+", type=float, default=[100, 1_000, 10_000], metavar="N", help="a second")
     parser.add_argument("--measured", type=Path, metavar="FILE", help="figures that scale.py wrote")
-    for field in fields(Assumptions):
-        option = "--" + field.name.replace("_", "-")
-        parser.add_argument(option, type=type(field.default), metavar="X", help=EXPLAINED[field.name])
+    for one in fields(Assumptions):
+        option = "--" + one.name.replace("_", "-")
+        parser.add_argument(option, type=type(one.default), metavar="X", help=one.metadata["what"])
     args = parser.parse_args(argv)
-    named = {field.name: value for field in fields(Assumptions) if (value := getattr(args, field.name)) is not None}
+    named = {one.name: value for one in fields(Assumptions) if (value := getattr(args, one.name)) is not None}
     known = measured(args.measured) if args.measured else {}
     given = Assumptions(**{**known, **named})
     if min(given.load, given.cores, given.memory_gb, given.disk_tb, *args.entries, *args.recalls) <= 0:
@@ -140,26 +128,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def show(given: Assumptions, from_run: set[str], plans: Sequence[Plan]) -> None:
-    console = wide(120)
-    taken = Table(title="Assumptions", title_justify="left")
-    for column in ("value", "of what", "from"):
-        taken.add_column(column, justify="right" if column == "value" else "left")
-    for name, value in _values(given).items():
-        taken.add_row(f"{value:,.4g}", EXPLAINED[name], "scale.py" if name in from_run else "assumed")
-    table = Table(title="Nodes that hold the data, and what asks for them", title_justify="left")
+    taken = table("Assumptions", "value", "of what", "from", left=3)
+    for one in fields(given):
+        value = getattr(given, one.name)
+        taken.add_row(f"{value:,.4g}", one.metadata["what"], "scale.py" if one.name in from_run else "assumed")
     columns = ("entries", "recalls/s", "TB", "disk", "memory", "recalls", "records", "nodes", "bound by")
-    for column in (*columns, "with replicas", "cores of applications"):
-        table.add_column(column, justify="right")
+    title = "Nodes that hold the data, and what asks for them"
+    found = table(title, *columns, "with replicas", "cores of applications", left=0)
     for each in plans:
         needs = (each.by_disk, each.by_memory, each.by_reads, each.by_writes, each.nodes)
         head = (f"{each.entries / 1e6:,.4g} M", f"{each.recalls:,.0f}", f"{each.disk_tb:,.2f}")
         tail = (each.bound_by, f"{each.nodes * (1 + given.replicas):,}", f"{each.application_cores:,}")
-        table.add_row(*head, *(f"{need:,}" for need in needs), *tail)
-    console.print(taken, table)
-
-
-def _values(given: Assumptions) -> Mapping[str, float]:
-    return {field.name: getattr(given, field.name) for field in fields(given)}
+        found.add_row(*head, *(f"{need:,}" for need in needs), *tail)
+    wide(120).print(taken, found)
 
 
 if __name__ == "__main__":

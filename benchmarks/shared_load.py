@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.table import Table
 
 from benchmarks.embedders import SESSION, Words
-from benchmarks.tables import options, quantiles, timed, wide
+from benchmarks.tables import options, quantiles, table, timed, wide
 from tidal_plugins import (
     Assertion,
     Exchange,
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error("all numbers must be positive")
     try:
         with stores(args.store, args.url) as new:
-            writing = write_at_once(new(), args.processes, args.records) if args.records else None
+            writing = writeat_once(new(), args.processes, args.records) if args.records else None
             queue = {workers: drain(new(), workers, args.turns, args.reading_ms) for workers in args.workers}
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
@@ -93,11 +93,11 @@ def opened(place: str, settings: Settings = QUIET, reader: GraphExtractor | None
 # writing
 
 
-def write_at_once(place: str, processes: int, records: int) -> dict[str, Any]:
+def writeat_once(place: str, processes: int, records: int) -> dict[str, Any]:
     """Return what was lost and what a record took, with one process alone and with all of them at once."""
     opened(place).close()
-    alone = _at_once(_record, [(place, "alone", records)])
-    together = _at_once(_record, [(place, f"writer-{number}", records) for number in range(processes)])
+    alone = at_once(_record, [(place, "alone", records)])
+    together = at_once(_record, [(place, f"writer-{number}", records) for number in range(processes)])
     lost = 0
     with opened(place) as memory:
         for ids, _, _ in [*alone, *together]:
@@ -175,7 +175,7 @@ def drain(place: str, workers: int, turns: int, reading_ms: float | None = None)
     with opened(place) as memory:
         memory.record_many(_turns(turns))
         waiting = len(memory.graph.pending())
-    done = _at_once(_index, [(place, reading_ms) for _ in range(workers)])
+    done = at_once(_index, [(place, reading_ms) for _ in range(workers)])
     seconds = max(end for _, _, end in done) - min(start for _, start, _ in done)
     with opened(place) as memory:
         left, entities = len(memory.graph.pending()), len(memory.graph.entities())
@@ -210,12 +210,12 @@ def _index(place: str, reading_ms: float | None, ready: Barrier) -> tuple[int, f
         return done.episodes if reader is None else reader.asked, start, time.monotonic()
 
 
-def _at_once(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+def at_once(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Return the results of the work of as many processes, which begin together."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # processes, not threads, are to share the cores
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
-        ready = manager.Barrier(len(arguments), timeout=300)
+        ready = manager.Barrier(len(arguments), timeout=600)
         with context.Pool(len(arguments)) as pool:
             return pool.starmap(work, [(*each, ready) for each in arguments], chunksize=1)
 
@@ -233,27 +233,24 @@ def show(
 def _written(store: str, writing: dict[str, Any]) -> Table:
     processes = writing["processes"]
     title = f"{writing['expected']:,} turns recorded on {store}; {os.cpu_count()} cores"
-    table = Table(title=title, title_justify="left")
-    for column in ("", "one process", f"{processes} at once", "ratio"):
-        table.add_column(column, justify="left" if not column else "right")
+    found = table(title, "", "one process", f"{processes} at once", "ratio")
     for name in ("p50_ms", "p95_ms", "p99_ms"):
         one, many = writing["alone"][name], writing["together"][name]
-        table.add_row(f"{name[:3]}, ms", f"{one:.2f}", f"{many:.2f}", f"{many / one:.2f} ×")
+        found.add_row(f"{name[:3]}, ms", f"{one:.2f}", f"{many:.2f}", f"{many / one:.2f} ×")
     one, many = writing["alone_per_second"], writing["records_per_second"]
-    table.add_row("turns per second", f"{one:.0f}", f"{many:.0f}", f"{many / one:.2f} ×")
+    found.add_row("turns per second", f"{one:.0f}", f"{many:.0f}", f"{many / one:.2f} ×")
     unacknowledged = writing["expected"] - writing["acknowledged"]
-    table.add_row("lost, of those acknowledged", "", str(writing["lost"]), "")
-    table.add_row("not acknowledged", "", str(unacknowledged), "")
-    return table
+    found.add_row("lost, of those acknowledged", "", str(writing["lost"]), "")
+    found.add_row("not acknowledged", "", str(unacknowledged), "")
+    return found
 
 
 def _drained(queue: dict[int, dict[str, Any]], reading_ms: float | None) -> Table:
     title = "Workers that index one queue for the graph"
     if reading_ms is not None:
         title += f", with a model that waits {reading_ms:g} ms for each turn"
-    drained = Table(title=title, title_justify="left")
-    for column in ("workers", "turns per second", "against the first", "turns", "read", "left", "entities"):
-        drained.add_column(column, justify="right")
+    columns = ("workers", "turns per second", "against the first", "turns", "read", "left", "entities")
+    drained = table(title, *columns, left=0)
     first = next(iter(queue.values()))["turns_per_second"]
     for workers, figures in queue.items():
         speed = figures["turns_per_second"]

@@ -1,7 +1,7 @@
 """Read agents' runs for the benchmarks: message lists as OpenAI's API takes them, and trajectories of SWE-agent.
 
-``load`` takes a ``.json`` list of ``{"traj": [message, …]}``, or a ``.jsonl`` file of ``{"traj": {"history": …}}`` or
-``{"traj": {"trajectory": [{"thought", "action", "observation"}, …]}}``, and returns the same classes. System prompts
+``load`` takes a ``.json`` list of ``{"traj": [message, …]}``, or a ``.jsonl`` file of ``{"traj": {"history": …}}``, and
+returns the same classes. System prompts
 and demonstrations are left out. Any mistake in a file ends the program with one line that says where it is.
 """
 
@@ -39,7 +39,7 @@ def load(path: str | Path) -> list[Run]:
     except (ValueError, RecursionError) as error:
         raise SystemExit(f"{path} is not JSON: {error}") from None
     try:
-        runs = [Run(f"{path.stem}-{number}", _messages(item["traj"], number)) for number, item in enumerate(items)]
+        runs = [Run(f"{path.stem}-{number}", _messages(item["traj"])) for number, item in enumerate(items)]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise SystemExit(f"{path} holds no trajectories: {type(error).__name__} {error}") from None
     runs = [run for run in runs if run.messages]
@@ -79,11 +79,10 @@ def _marked(message: Message, mark: str) -> Message:
     return replace(message, tool_calls=calls, tool_call_id=answered)
 
 
-def _messages(given: Any, number: int) -> tuple[Message, ...]:
+def _messages(given: Any) -> tuple[Message, ...]:
     if isinstance(given, list):
         return tuple(_paired(_openai(given)))
-    steps = given["history"] if "history" in given else _history(given["trajectory"], f"task {number}")
-    return tuple(_paired(_swe_agent(steps)))
+    return tuple(_paired(_swe_agent(given["history"])))
 
 
 def _openai(given: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
@@ -121,14 +120,6 @@ def _swe_agent(steps: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
             asked = None
         else:
             yield Message("user", text)
-
-
-def _history(trajectory: Sequence[Mapping[str, Any]], task: str) -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = [{"role": "user", "content": task}]
-    for step in trajectory:
-        steps.append({"role": "assistant", "content": step["thought"], "action": step["action"]})
-        steps.append({"role": "tool", "content": step["observation"]})
-    return steps
 
 
 def _paired(messages: Iterator[Message]) -> Iterator[Message]:

@@ -12,7 +12,6 @@ from benchmarks import (
     affect,
     compaction,
     extraction,
-    graph_recall,
     peers,
     presence,
     retrieval,
@@ -26,11 +25,8 @@ from benchmarks.trust import __main__ as trust
 from tests.benchmarks.data import (
     ada,
     apiary,
-    chat,
     garden,
     openai_run,
-    question,
-    said,
     swe_agent_run,
     talk,
     turn,
@@ -70,7 +66,9 @@ def test_recall(tmp_path: Path, capsys: Printed) -> None:
 
 
 def test_recall_leaves_out_what_it_is_told_to_and_asks_people_at_their_time(tmp_path: Path, capsys: Printed) -> None:
-    data = [str(written(tmp_path / f"{one.__name__}.json", one())) for one in (chat, ada)]
+    data = [
+        str(written(tmp_path / f"{one.__name__}.json", given)) for one, given in ((garden, [garden()]), (ada, ada()))
+    ]
     options = ["--no-ablation", "--profiles", "balanced", "--limit-questions", "1"]
     retrieval.main([*HASHING, *options, "--data", *data])
     printed = capsys.readouterr().out
@@ -124,19 +122,7 @@ def test_affect_and_recall_follows_the_mood(tmp_path: Path, capsys: Printed, mon
 
 def test_extraction(capsys: Printed) -> None:
     extraction.main([])
-    assert [row[0] for row in table_of(capsys.readouterr().out, "precision")] == ["all", "seen", "held out"]
-
-
-def test_graph_in_recall(tmp_path: Path, capsys: Printed) -> None:
-    texts = ["I live in Porto, near the river, since the spring.", "The kettle makes a strange noise in the mornings."]
-    talk = {"session_1_date_time": "1:56 pm on 8 May, 2024"}
-    talk["session_1"] = [said(f"D1:{n}", "Ana", text) for n, text in enumerate(texts, 1)]  # type: ignore[assignment]
-    case = {"sample_id": "talk", "conversation": talk, "qa": [question("Where does Ana live?", ["D1:1"])]}
-    graph_recall.main(["--data", str(written(tmp_path / "talk.json", [case])), *HASHING])
-    shown = capsys.readouterr().out
-    assert "0 relations" not in shown
-    for part in ("1 questions", graph_recall.ALONE, graph_recall.ONE, graph_recall.FUSED):
-        assert part in shown
+    assert sum(int(row[1]) for row in table_of(capsys.readouterr().out, "precision")) > 100
 
 
 def test_peers_are_each_asked_in_a_process_of_its_own(capsys: Printed) -> None:
@@ -159,8 +145,6 @@ def test_presence(tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPat
         "it said enough for a day already",
     ):
         assert part in printed
-    monkeypatch.setattr(presence, "KILLS", 2)
-    assert presence.lost_turns() == 0
 
 
 def test_the_model_of_nodes(tmp_path: Path, capsys: Printed) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import compaction_cases, presence, trajectories
 from benchmarks.conversations import ADVERSARIAL, load
-from tests.benchmarks.data import ada, chat, garden, openai_run, swe_agent_run, written
+from tests.benchmarks.data import ada, garden, openai_run, swe_agent_run, written
 from tidal_plugins.compaction.turns import history
 from tidal_plugins.model.compaction import unpaired
 
@@ -61,7 +61,6 @@ BAD = {
     "garden.session_1_date_time should be a date": [changed(garden(), "conversation", "session_1_date_time", to=None)],
     "has no session_N": [{"conversation": {}, "qa": []}],
     "asks no question that has evidence": [garden() | {"qa": []}],
-    "has the role 'narrator'": json.dumps(chat()).replace('"assistant"', '"narrator"'),
     "Ada[0].time should be a date": changed(ada(), "Ada", 0, "time", to="one day"),
 }
 
@@ -105,12 +104,8 @@ def test_runs_keep_their_pairs_and_their_evidence_are_changes_requirements_and_e
     assert {"book", "0", "card"} <= case.facts[3].words
 
 
-STEP = {"thought": "I look first.", "action": "open till_1.py", "observation": "return int(price)"}
-
-
-@pytest.mark.parametrize("value", [swe_agent_run(1), {"traj": {"trajectory": [STEP]}}], ids=["history", "trajectory"])
-def test_runs_of_swe_agent_become_calls_and_results(tmp_path: Path, value: Any) -> None:
-    (run,) = trajectories.load(written(tmp_path / "runs.jsonl", json.dumps(value)))
+def test_runs_of_swe_agent_become_calls_and_results(tmp_path: Path) -> None:
+    (run,) = trajectories.load(written(tmp_path / "runs.jsonl", json.dumps(swe_agent_run(1))))
     asked, looked, found = run.messages[:3]
     assert (asked.role, looked.text, found.role) == ("user", "I look first.", "tool")
     assert [(call.name, dict(call.arguments)) for call in looked.tool_calls] == [

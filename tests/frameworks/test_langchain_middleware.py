@@ -61,6 +61,12 @@ def test_an_agent_without_tools_or_checkpointer_remembers_too_beside_its_prompt(
     assert [said(episode) for episode in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "A standard."]]
 
 
+def test_without_a_human_message_nothing_is_recalled_or_recorded(memory, agent, says, embedder):
+    agent(says("Welcome!")).invoke({"messages": [SystemMessage("Greet.")]})
+    assert memory.episodes.list() == []
+    assert embedder.calls == []
+
+
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_no_checkpoint_contains_the_whisper(reminded, agent, says, durability):
     saver, model = InMemorySaver(), says(ticks(60, 90), "A standard.")

@@ -255,6 +255,16 @@ def test_another_answer_and_another_question_are_episodes_of_their_own(memory, s
 # messages of all kinds
 
 
+def test_an_image_reaches_the_model_and_not_the_memory(reminded, says):
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * 40}}
+    model = says("A keyboard.")
+    graph_of(reminded, model).compile().invoke(user([{"type": "text", "text": ASK}, image]), thread("friday"))
+    whisper, *content = model.shown[0][0].content
+    assert FACT in whisper["text"]
+    assert content == [{"type": "text", "text": ASK}, image]
+    assert said(only(reminded, thread="friday")) == [f"{ASK}\n[image_url]", "A keyboard."]
+
+
 @pytest.mark.parametrize("messages", [[], [SystemMessage("Be kind.")], [HumanMessage("")]])
 def test_without_words_nothing_is_recalled_or_recorded(memory, says, messages, embedder):
     model = says("" if messages and messages[0].type == "human" else "Welcome!")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidal_plugins import Embedder, Exchange, HashingEmbedder, Message, OnnxEmbedder, SentenceTransformerEmbedder
-from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.english.words import STOP_WORDS
 from tidal_plugins.protocols import SentenceEncoder
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {

@@ -29,7 +29,7 @@ from rich.console import Console
 
 from benchmarks.tables import options, table, wide
 from tidal_plugins import Extraction, RuleExtractor
-from tidal_plugins.english.stems import stem
+from tidal_plugins.english.words import stem
 from tidal_plugins.model.graph import Assertion
 
 OWN = Path(__file__).resolve().parents[1] / "training" / "data" / "relations.jsonl"

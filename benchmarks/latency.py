@@ -30,7 +30,7 @@ from benchmarks.embedders import SEED, SESSION, InstantEmbedder, Words, centres,
 from benchmarks.tables import PEAK, bare_commit, held_bytes, options, quantiles, table, timed, wide
 from tidal_plugins import (
     Affect,
-    EmbedderUnavailable,
+    EmbeddingError,
     OnnxEmbedder,
     Settings,
     TidalError,
@@ -168,7 +168,7 @@ def embedding(repeats: int) -> dict[str, float] | None:
     model, words = OnnxEmbedder(cache_size=0), Words(SEED)
     try:
         model.load()
-    except EmbedderUnavailable as error:
+    except EmbeddingError as error:
         print(f"without the model: {error}", file=sys.stderr)
         return None
     model.embed([words.query()])

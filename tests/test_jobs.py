@@ -15,7 +15,7 @@ from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
 from tests.waiting import eventually
-from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, ReadOnly, StorageError, TidalMemory
+from tidal_plugins import EmbeddingError, HashingEmbedder, ReadOnly, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -214,7 +214,7 @@ def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQL
 
     def embed(jobs: Sequence[Job]) -> None:
         if any(job.subject == "zero" for job in jobs):
-            raise BadEmbedding("a vector that is zero")
+            raise EmbeddingError("a vector that is zero", answered=True)
 
     jobs = queue(store, clock)
     add(store, "one", "zero", "two")
@@ -223,7 +223,7 @@ def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQL
     assert run(jobs, handler, HERE).failed == 1
     assert handler.done == ["one", "two"]
     [bad] = jobs.pending(HERE, SWIM)
-    assert (bad.subject, bad.attempts, bad.error) == ("zero", 1, "BadEmbedding: a vector that is zero")
+    assert (bad.subject, bad.attempts, bad.error) == ("zero", 1, "EmbeddingError: a vector that is zero")
 
 
 # every kind that a memory has

@@ -10,7 +10,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.errors import InvalidText
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.groups.compacting import CompactingView
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
@@ -126,8 +126,8 @@ class TidalMemory(CompactingView):
 
         Give ``user``, ``agent`` and the ``tools`` that ran between, or all ``messages`` in order. ``thread`` names the
         conversation. ``id``, or the ids of the messages, make recording idempotent: a turn that is recorded again stays
-        one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
-        and ``InvalidText``.
+        one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises
+        ``InvalidInput``.
         """
         from tidal_plugins.ingestion.record import one_turn, record
         from tidal_plugins.model.exchange import Exchange
@@ -146,7 +146,7 @@ class TidalMemory(CompactingView):
         is stored stays, also if a later exchange is refused or the process ends. Recording the same exchanges again
         then stores the rest; one without an id and without message ids is stored anew each time. ``progress`` is
         called with the number of exchanges done and the number of all, or ``None`` for an iterator. Raises
-        ``InvalidInput`` and ``InvalidText``.
+        ``InvalidInput``.
         """
         from tidal_plugins.ingestion.record import record_stream
 
@@ -172,13 +172,13 @@ class TidalMemory(CompactingView):
 
         ``fields`` are those of :class:`Note`: kind, source, tags, importance, … Long texts are split into passages at
         headings and sentences; a document is ranked by its best passage. A text that is remembered again returns the
-        entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
+        entry that stands. Raises ``InvalidInput``, and ``Forgotten`` for a text that was forgotten.
         """
         from tidal_plugins.ingestion.record import remember, to_notes
         from tidal_plugins.model.note import Note
 
         if not isinstance(text, Iterable | Note):
-            raise InvalidText(f"give texts or Notes to remember, got {shown(text)}")
+            raise InvalidInput(f"give texts or Notes to remember, got {shown(text)}")
         notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
         with self._services.worker.recording(self.scope):
             stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
@@ -234,7 +234,7 @@ class TidalMemory(CompactingView):
             secrets: whether to show the passwords, keys and the like that are stored; masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 
-        Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
+        Raises ``InvalidInput``, also for an empty query.
         """
         from tidal_plugins.retrieval.request import Request
         from tidal_plugins.sessions.session import session_id

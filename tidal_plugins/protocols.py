@@ -179,7 +179,7 @@ class Redactor(Protocol):
     ``find`` returns a ``Secret(start, end, kind)`` for each, apart from each other; a kind is a short name such as
     ``password``. Where the text has a name in an object, it stands behind it: ``password: …``. What was replaced
     already, such as ``[password ·5f0c2b9e]``, is passed over. It may be called from several threads. If it raises,
-    nothing is stored, and the caller gets ``RedactionError``.
+    nothing is stored, and the caller gets ``ComponentError``.
     """
 
     def find(self, text: str) -> Sequence[Secret]: ...

@@ -72,7 +72,7 @@ class SecretSettings(Group):
     stored: Literal["mask", "keep", "refuse"] = "mask"
     """``mask``: a secret is replaced in every stored form, by its kind and a keyed tag: ``[password ·5f0c2b9e]``.
     ``keep``: it is stored, and masked in what is shown unless it is asked for. ``refuse``: a text with a secret raises
-    ``SecretRefused``, and nothing of the call is stored."""
+    ``InvalidInput``, and nothing of the call is stored."""
 
 
 RetainedKind = Literal["conversation", "skill", "kb", "fact"]

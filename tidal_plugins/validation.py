@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from tidal_plugins.errors import InvalidInput, InvalidText
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
@@ -45,16 +45,16 @@ _TEXT = "a text"
 def clean(text: object, *, max_chars: int, name: str = _TEXT) -> str:
     """Return ``text`` verbatim, except that each NUL and surrogate character becomes U+FFFD.
 
-    ``name`` names the text in messages. Raises ``InvalidText`` for anything that is no string, has only white space, or
-    is longer than ``max_chars`` characters.
+    ``name`` names the text in messages. Raises ``InvalidInput`` for anything that is no string, has only white space,
+    or is longer than ``max_chars`` characters.
     """
     if not isinstance(text, str):
-        raise InvalidText(f"{name} must be a str, got {type(text).__name__}")
+        raise InvalidInput(f"{name} must be a str, got {type(text).__name__}")
     if not text.strip():
-        raise InvalidText(f"{name} must not be empty or only white space")
+        raise InvalidInput(f"{name} must not be empty or only white space")
     if len(text) > max_chars:
         way_out = "split it, or raise Settings.ingestion.max_chars" if name == _TEXT else "shorten it"
-        raise InvalidText(f"{name} has {len(text):,} characters, and the limit is {max_chars:,}: {way_out}")
+        raise InvalidInput(f"{name} has {len(text):,} characters, and the limit is {max_chars:,}: {way_out}")
     return storable(text)
 
 
@@ -231,7 +231,7 @@ def is_short(text: str) -> bool:
 def _short(value: str, name: str) -> str:
     text = clean(value, max_chars=MAX_LABEL, name=name)
     if not is_short(text):
-        raise InvalidText(f"{name} has more than {MAX_LABEL_BYTES:,} bytes in UTF-8: shorten it")
+        raise InvalidInput(f"{name} has more than {MAX_LABEL_BYTES:,} bytes in UTF-8: shorten it")
     return text
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from tidal_plugins.compaction.provider import cut_off
 from tidal_plugins.embedding.wrapped import WrappedEmbedder
-from tidal_plugins.errors import CompactionError, ExtractionError, InvalidInput, TidalError
+from tidal_plugins.errors import CompactionError, ComponentError, InvalidInput, TidalError
 from tidal_plugins.graph.reading.prompt import MAX_CHARS, Found, extracted
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.reader import ModelAnswer
@@ -66,7 +66,7 @@ class LLMExtractor:
     """Reads entities and relations with any LlamaIndex ``LLM``: ``TidalMemory(…, graph_extractor=LLMExtractor(llm))``.
 
     It is called in the background, after a turn was recorded, and answers as :class:`LLMSummariser` does. Raises
-    ``ExtractionError`` for an answer that was cut off or cannot be read, and every error of the model. The queue asks
+    ``ComponentError`` for an answer that was cut off or cannot be read, and every error of the model. The queue asks
     again later.
     """
 
@@ -79,7 +79,7 @@ class LLMExtractor:
         return extracted(texts, self._ask, max_chars=max(MIN_CHARS, min(MAX_CHARS, room)))
 
     def _ask(self, asked: str) -> Found | str:
-        answer = _asked(self._llm, asked, Found, ExtractionError)
+        answer = _asked(self._llm, asked, Found, ComponentError)
         return answer if isinstance(answer, str) else _merged(answer)
 
 
@@ -101,7 +101,7 @@ class LLMReader:
             return ModelAnswer(self._llm.complete(prompt).text)
         if not (isinstance(self._llm, FunctionCallingLLM) and self._llm.metadata.is_function_calling_model):
             raise NotImplementedError("the model calls no functions")
-        found = _called(self._llm, prompt, schema, ExtractionError)
+        found = _called(self._llm, prompt, schema, ComponentError)
         if isinstance(found, str):
             return ModelAnswer(found)
         merged: dict[str, list[Any]] = {}

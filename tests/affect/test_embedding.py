@@ -22,7 +22,6 @@ from tidal_plugins import (
     EmotionEstimator,
     HashingEmbedder,
     InvalidInput,
-    InvalidVector,
     LexiconEmotion,
     OnnxEmbedder,
 )
@@ -135,7 +134,7 @@ def test_labels_are_probabilities(emotion: EmbeddingEmotion) -> None:
 @pytest.mark.parametrize("shape", [(1, 384), (384,), (2, 100), (3, 384)])
 def test_vectors_of_another_shape_are_refused(emotion: EmbeddingEmotion, shape: tuple[int, ...]) -> None:
     for read in (emotion.estimate, emotion.labels):
-        with pytest.raises(InvalidVector, match=r"expected \(2, 384\)"):
+        with pytest.raises(InvalidInput, match=r"expected \(2, 384\)"):
             read(["I hate it", "I love it"], np.ones(shape, np.float32))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Busy, Capsule, Conflict, InvalidCapsule, InvalidInput, Settings, ToolCall
+from tidal_plugins import Busy, Capsule, Conflict, InvalidInput, Settings, ToolCall
 from tidal_plugins.dossiers.capsule import Capsules
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
@@ -179,9 +179,9 @@ CROWDED = MINE.replace("- the old site", "- a thread\n" * 260)
 def test_a_bad_capsule_is_refused_and_changes_nothing(work, capsules):
     before = capsules.write(MINE, NOON)
     for bad in BAD:
-        with pytest.raises(InvalidCapsule):
+        with pytest.raises(InvalidInput):
             capsules.write(bad, NOON)
-    with pytest.raises(InvalidCapsule, match="shorten"):
+    with pytest.raises(InvalidInput, match="shorten"):
         capsules.write(CROWDED, NOON)
     for max_age in (5, None, "1h"):
         with pytest.raises(InvalidInput, match="max_age"):
@@ -217,7 +217,7 @@ def test_budgets_can_be_set(open_memory):
         memory.record(f"We decided on plan {n}.", "Noted.")
     capsule = memory.capsule.read()
     assert len(capsule["recent_work"].splitlines()) == 3
-    with pytest.raises(InvalidCapsule, match="«Tools» has 2 lines of at most 1"):
+    with pytest.raises(InvalidInput, match="«Tools» has 2 lines of at most 1"):
         memory.capsule.write(capsule.edit(tools="- a\n- b"))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import InvalidInput, InvalidText, TidalMemory
+from tidal_plugins import InvalidInput, TidalMemory
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -41,7 +41,7 @@ def test_a_topic_has_only_characters_that_can_be_printed_and_is_bounded(memory: 
         assert topic in memory.dossiers
         assert "leaks" in str(memory.dossiers.brief(topic))
     for topic in ("x" * 201, "boat " * 200_000):
-        with pytest.raises(InvalidText, match="limit is 200"):
+        with pytest.raises(InvalidInput, match="limit is 200"):
             memory.dossiers.refresh(topic)
         with pytest.raises(InvalidInput):
             memory.dossiers.brief(topic)

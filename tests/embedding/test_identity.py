@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import EmbedderMismatch, EmbedderUnavailable, EmbeddingError, HashingEmbedder
+from tidal_plugins import EmbedderMismatch, EmbeddingError, HashingEmbedder
 
 
 class Plain:
@@ -81,8 +81,8 @@ def test_the_probe_is_made_once(open_memory: OpenMemory) -> None:
 
 
 def test_an_error_of_the_library_passes_and_any_other_is_named(open_memory: OpenMemory) -> None:
-    with pytest.raises(EmbedderUnavailable, match="no weights"):
-        open_memory(embedder=Broken(EmbedderUnavailable("no weights here"))).remember("a")
+    with pytest.raises(EmbeddingError, match="no weights"):
+        open_memory(embedder=Broken(EmbeddingError("no weights here"))).remember("a")
     with pytest.raises(EmbeddingError, match=r"Broken\.embed .*TimeoutError: too slow") as caught:
         open_memory(embedder=Broken(TimeoutError("too slow"))).remember("a")
     assert isinstance(caught.value.__cause__, TimeoutError)

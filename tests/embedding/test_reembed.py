@@ -18,7 +18,6 @@ from tests.journeys.conftest import ENVIRONMENT
 from tidal_plugins import (
     Conflict,
     EmbedderMismatch,
-    EmbedderUnavailable,
     EmbeddingEmotion,
     EmbeddingError,
     Exchange,
@@ -346,11 +345,11 @@ def test_an_embedder_may_read_the_vectors_of_another(open_memory: OpenMemory) ->
     assert answers(other) == answers(memory), "another handle whose embedder reads the new vectors goes on"
 
 
-@pytest.mark.parametrize("writes", [None, NEW, EmbedderUnavailable("no weights here")], ids=["none", "another", "away"])
+@pytest.mark.parametrize("writes", [None, NEW, EmbeddingError("no weights here")], ids=["none", "another", "away"])
 def test_an_embedder_that_only_reads_says_what_to_do_about_a_write(open_memory: OpenMemory, writes: Any) -> None:
     fill(open_memory(embedder=OLD))
     memory = open_memory(embedder=Reading(writes))
-    expected = EmbedderUnavailable if isinstance(writes, Exception) else EmbedderMismatch
+    expected = EmbeddingError if isinstance(writes, Exception) else EmbedderMismatch
     for _ in range(2):
         with pytest.raises(expected, match=r"hashing-v1-32.*small.*reembed"):
             memory.remember("glass number 1")

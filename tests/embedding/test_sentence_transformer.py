@@ -9,7 +9,6 @@ import pytest
 
 from tests.embedding.models import ID, PACKAGED, TEXTS
 from tidal_plugins import (
-    EmbedderUnavailable,
     EmbeddingError,
     HashingEmbedder,
     OnnxEmbedder,
@@ -104,11 +103,11 @@ def test_a_copied_folder_is_the_same_model_and_other_weights_are_another(tampere
 def test_tampered_weights_are_passed_over_in_a_package_and_refused_from_the_hub(offline, monkeypatch, tampered, caplog):
     monkeypatch.syspath_prepend(tampered.parent.parent)
     monkeypatch.setattr(weights, "PACKAGE", "tampered")
-    with pytest.raises(EmbedderUnavailable):
+    with pytest.raises(EmbeddingError):
         OnnxEmbedder(precision="fp32").load()
     assert "not the official ones" in caplog.text
     fill(offline, tampered)
-    with pytest.raises(EmbedderUnavailable, match="not the official ones"):
+    with pytest.raises(EmbeddingError, match="not the official ones"):
         weights.find(weights.DEFAULT_MODEL)
     (offline / "models--sentence-transformers--all-MiniLM-L6-v2").rename(offline / "refused")
     fill(offline, PACKAGED)
@@ -117,7 +116,7 @@ def test_tampered_weights_are_passed_over_in_a_package_and_refused_from_the_hub(
 
 def test_a_missing_library_makes_it_unavailable_before_weights_are_looked_for(offline, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(EmbedderUnavailable, match=r"cannot be imported.*pip install 'tidal-plugins\[sentence-tr"):
+    with pytest.raises(EmbeddingError, match=r"cannot be imported.*pip install 'tidal-plugins\[sentence-tr"):
         SentenceTransformerEmbedder().embed(["anything"])
 
 
@@ -152,7 +151,7 @@ def stub(monkeypatch):
 
 def test_the_library_loads_what_arrived_and_its_threads_and_bars_are_put_back(stub, offline, tmp_path):
     embedder = SentenceTransformerEmbedder(threads=2, batch_size=2)
-    with pytest.raises(EmbedderUnavailable, match="the hub and its cache gave no files"):
+    with pytest.raises(EmbeddingError, match="the hub and its cache gave no files"):
         embedder.load()
     fill(offline, PACKAGED)
     texts = ["now", "and", "then"]
@@ -164,10 +163,10 @@ def test_the_library_loads_what_arrived_and_its_threads_and_bars_are_put_back(st
         embedder.embed(["lone \ud800 surrogate"])
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"nothing of the kind")
-    with pytest.raises(EmbedderUnavailable, match=r"loading .* failed"):
+    with pytest.raises(EmbeddingError, match=r"loading .* failed"):
         SentenceTransformerEmbedder(tmp_path / "broken").load()
     (tmp_path / "pickled").mkdir()
     (tmp_path / "pickled" / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(EmbedderUnavailable, match="pickled"):
+    with pytest.raises(EmbeddingError, match="pickled"):
         SentenceTransformerEmbedder(tmp_path / "pickled").load()
     assert SentenceTransformerEmbedder(PACKAGED, threads=2).dimensions == 384

@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_tidal import TidalConversationMemory, with_memory
 from tests.frameworks.conftest import open_memory, queries, thread
 from tests.frameworks.doors import DOORS, Door
-from tidal_plugins import BadEmbedding, Busy, Closed, EmbeddingError, HashingEmbedder, TidalMemory
+from tidal_plugins import Busy, Closed, EmbeddingError, HashingEmbedder, TidalMemory
 
 FACT, NOTED, ASK, ANSWER = "I practise jazz piano.", "Noted.", "What do I practise?", "Jazz piano."
 
@@ -53,7 +53,7 @@ class Classic(Wrapped):
 
 
 ALL = pytest.mark.parametrize("kind", [*DOORS.values(), Wrapped, Classic])
-FAULTS = pytest.mark.parametrize(("fault", "error"), [("raises", EmbeddingError), ("nan", BadEmbedding)])
+FAULTS = pytest.mark.parametrize(("fault", "answered"), [("raises", False), ("nan", True)])
 
 
 @pytest.fixture
@@ -70,21 +70,23 @@ def memory(path, embedder):
 @FAULTS
 @ALL
 async def test_an_embedder_that_fails_before_or_after_a_turn_raises_and_leaves_nothing(
-    memory, embedder, kind, fault, error
+    memory, embedder, kind, fault, answered
 ):
     def fails(shown):
         embedder.fault = fault
         return NOTED
 
     door = kind(memory)
-    with pytest.raises(error):
+    with pytest.raises(EmbeddingError) as caught:
         await door.app(door.says(fails))(FACT, "t")
+    assert caught.value.answered is answered
     assert queries(memory) == []
     embedder.fault = None
     memory.record(FACT, NOTED)
     embedder.fault = fault
-    with pytest.raises(error):
+    with pytest.raises(EmbeddingError) as caught:
         await door.app(door.says(ANSWER))(ASK, "u")
+    assert caught.value.answered is answered
     assert queries(memory) == [FACT]
 
 

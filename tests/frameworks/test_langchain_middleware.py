@@ -38,7 +38,7 @@ from tests.frameworks.conftest import (
     ticks,
     user,
 )
-from tidal_plugins import InvalidScope
+from tidal_plugins import InvalidInput
 
 
 @pytest.fixture
@@ -309,7 +309,7 @@ async def test_a_scope_may_come_from_the_run(memory, agent, says, run, by):
     assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
     assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
     assert memory.episodes.list() == []
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         await run(agent(model, scope=lambda *_: None), user(FACT))
     assert len(model.shown) == 3
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from langchain_tidal import ChatModelExtractor, ChatModelSummariser, reserved
 from langchain_tidal.models import overflowed, summariser_of
 from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
-from tidal_plugins import ExtractionError, Message, Size, Source, Statement
+from tidal_plugins import ComponentError, Message, Size, Source, Statement
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.protocols import GraphExtractor, Summariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -134,8 +134,8 @@ def test_what_a_chat_model_wrote_as_text_is_read_too(says, form):
     ("reply", "error", "match"),
     [
         (finding(response_metadata={"finish_reason": "length"}), ValueError, "cut off"),
-        (AIMessage("I cannot help with that."), ExtractionError, "model's answer"),
-        (AIMessage("", tool_calls=[{"name": "Found", "args": {"all": "well"}, "id": "c"}]), ExtractionError, "answer"),
+        (AIMessage("I cannot help with that."), ComponentError, "model's answer"),
+        (AIMessage("", tool_calls=[{"name": "Found", "args": {"all": "well"}, "id": "c"}]), ComponentError, "answer"),
         (ConnectionError("away"), ConnectionError, "away"),
     ],
 )

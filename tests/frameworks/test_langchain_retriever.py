@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from langchain_tidal import TidalRetriever
 from tests.frameworks.conftest import by_config, thread
-from tidal_plugins import InvalidInput, InvalidScope, Note
+from tidal_plugins import InvalidInput, Note
 
 JANUARY, MAY = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 5, 10, tzinfo=UTC)
 QUERY = "Which jazz piano piece should I practise?"
@@ -198,7 +198,7 @@ def test_a_retriever_called_inside_a_node_without_config_knows_its_run(users):
 
 @pytest.mark.parametrize("scope", [None, (), "anna", ["user", "anna"], ("user", None)])
 def test_a_scope_that_is_none_is_refused(users, scope):
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         TidalRetriever(users, scope=lambda *_: scope).invoke(QUERY)
 
 

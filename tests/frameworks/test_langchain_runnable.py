@@ -16,7 +16,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_tidal import with_memory
 from tests.frameworks.conftest import ASK, FACT, MARK, by_config, only, queries, said, texts, thread, ticks
-from tidal_plugins import InvalidInput, InvalidScope
+from tidal_plugins import InvalidInput
 
 PROMPT = ChatPromptTemplate([("human", "{q}")]).invoke({"q": ASK})
 
@@ -243,7 +243,7 @@ async def test_a_scope_may_come_from_the_config_and_none_is_refused_before_the_m
     await style(with_memory(model, memory, scope=by_config), FACT, thread("one", user_id="anna"))
     assert said(only(memory.scoped("user", "anna"))) == [FACT, "Noted."]
     assert memory.episodes.list() == []
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         await style(with_memory(model, memory, scope=lambda *_: None), FACT)
     assert len(model.shown) == 1
 

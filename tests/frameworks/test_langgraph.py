@@ -39,7 +39,7 @@ from tests.frameworks.conftest import (
     ticks,
     user,
 )
-from tidal_plugins import BadEmbedding, HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
+from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, TidalMemory
 
 RETRY = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False)
 MODES = ["updates", "values", "messages", "custom"]
@@ -446,7 +446,7 @@ async def test_a_scope_may_come_from_the_run(memory, says, run, by):
 def test_a_scope_that_a_run_makes_of_nothing_is_refused(memory, scope):
     state = {"messages": [HumanMessage(FACT), AIMessage("Noted.")]}
     for node in (RecallNode(memory, scope=lambda *_: scope), RecordNode(memory, scope=lambda *_: scope)):
-        with pytest.raises(InvalidScope):
+        with pytest.raises(InvalidInput):
             sequence(("node", node)).compile().invoke(state)
     assert memory.episodes.list() == []
 
@@ -603,7 +603,7 @@ def test_a_turn_is_recorded_after_its_embedder_has_recovered(tmp_path):
     state = {"messages": [HumanMessage(FACT, id="h1"), AIMessage("Noted.", id="a1")]}
     with TidalMemory(tmp_path / "stumbling.db", embedder=Stumbling()) as memory:
         record = RecordNode(memory)
-        with pytest.raises(BadEmbedding):
+        with pytest.raises(EmbeddingError):
             record.invoke(state, thread("t"))
         record.invoke(state, thread("t"))
         assert said(only(memory)) == [FACT, "Noted."]

@@ -26,7 +26,7 @@ from langgraph_tidal import (
 )
 from tests.frameworks.conftest import thread as thread_of
 from tests.frameworks.conftest import user
-from tidal_plugins import Closed, HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
+from tidal_plugins import Closed, HashingEmbedder, InvalidInput, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 DEBT = "I have to pay Tom back by Thursday."
@@ -168,7 +168,7 @@ async def test_each_user_hears_their_own(memory, clock, graph, says, run):
     assert wednesday(memory, clock, "user", "eva")
     assert (await run(app, NOTHING, thread("of-max", user_id="max")))["messages"] == []
     assert (await run(app, NOTHING, thread(user_id="eva")))["messages"][-1].text == SAID
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         graph(says("-"), scope=lambda context, config: None).invoke(NOTHING, thread())
 
 

@@ -24,7 +24,6 @@ from tidal_plugins import (
     EmbeddingError,
     HashingEmbedder,
     InvalidInput,
-    InvalidScope,
     Settings,
     TidalMemory,
 )
@@ -537,7 +536,7 @@ class TestTidalStore(StoreConformance):
             assert TidalStore(other).search(()) == TidalStore(other).list_namespaces() == []
         with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), clock=clock) as again:
             assert TidalStore(again).search((), query="bass clarinet")[0].score > 0.5, "another process"
-        with pytest.raises(InvalidScope):
+        with pytest.raises(InvalidInput):
             memory.scoped("user", "\x1fstore")
 
     def test_sweeping_erases_what_has_expired(self, memory, clock):

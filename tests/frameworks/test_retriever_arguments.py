@@ -7,7 +7,7 @@ import pytest
 import langchain_tidal
 import llama_index_tidal
 from tests.frameworks.answers import ANSWERED, LIBRARY, UNANSWERED
-from tidal_plugins import InvalidInput, InvalidText, Note, TidalMemory
+from tidal_plugins import InvalidInput, Note, TidalMemory
 
 MANY = [Note(f"Piano piece number {number} is a waltz.", source="pieces.md") for number in range(6)]
 
@@ -54,7 +54,7 @@ async def test_they_find_the_best_first_with_scores_that_fall_in_both_styles(sto
     empty = stocked.scoped("empty")
     assert found(empty) == []
     if found is of_langchain:
-        with pytest.raises(InvalidText):
+        with pytest.raises(InvalidInput):
             found(stocked, " ")
     else:
         assert found(stocked, " ") == await llama_index_tidal.TidalRetriever(stocked).aretrieve(" ") == []

@@ -12,7 +12,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tidal import ReadEpisode, SearchGraph, TidalMemoryMiddleware, memory_tools
 from llama_index_tidal import TidalToolSpec
 from tests.frameworks.conftest import FACT, by_config, only, open_memory, user
-from tidal_plugins import Closed, Corrupt, InvalidInput, InvalidScope
+from tidal_plugins import Closed, Corrupt, InvalidInput
 from tidal_plugins.testing import FrozenClock
 
 ASK = "Who practises jazz piano?"
@@ -197,7 +197,7 @@ def test_a_scope_is_kept_to(memory, tools):
     assert "white" in anna.read(episode.citation)
     assert tools(memory).ask("search_memory", query=ASK) == "Nothing found."
     assert "white" not in tools(memory).read(episode.citation)
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         TidalToolSpec(memory, scope="anna")
 
 

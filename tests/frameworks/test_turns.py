@@ -10,7 +10,7 @@ import pytest
 from tests.frameworks.conftest import ASK, FACT, MARK, only, queries, said
 from tests.frameworks.doors import DOORS, OfLangChain
 from tests.waiting import waits_without_blocking
-from tidal_plugins import EmbeddingError, InvalidInput, InvalidScope
+from tidal_plugins import EmbeddingError, InvalidInput
 
 ALL = pytest.mark.parametrize("door", DOORS, indirect=True)
 SYNC = pytest.mark.parametrize("door", ["nodes", "middleware", "engine"], indirect=True)
@@ -185,7 +185,7 @@ async def test_each_scope_remembers_its_own(memory, door):
 @pytest.mark.parametrize("scope", [(), ("user", ""), ("user", None), "anna", ["user", "anna"]])
 async def test_a_scope_that_is_none_is_refused_before_the_model_runs(memory, door, scope):
     model = door.says("Noted.")
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         await door.app(model, scope=scope)(FACT)
     assert model.shown == []
     assert memory.episodes.list() == []

@@ -99,7 +99,7 @@ def test_an_answer_that_is_none_is_an_error_in_the_queue(opened: Opened, answer:
     assert memory.graph.index_pending().failed == 1
     [pending] = memory.graph.pending()
     assert pending.error
-    assert pending.error.startswith("ExtractionError: ")
+    assert pending.error.startswith("ComponentError: ")
     assert error in pending.error
     assert memory.episodes[episode.id] == episode
     assert memory.graph.entities() == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins import Extraction, ExtractionError
+from tidal_plugins import ComponentError, Extraction
 from tidal_plugins.graph.reading.prompt import MAX_ANSWERED, Found, extracted, prompt, read
 from tidal_plugins.graph.reading.quotes import INVENTED, category
 
@@ -148,7 +148,7 @@ def test_an_answer_in_plain_text_is_read(form):
 
 @pytest.mark.parametrize("answer", ["", "I cannot help with that.", "{", "[]", '{"entities": 3}', "[" * 100_000])
 def test_an_answer_that_cannot_be_read_is_refused(answer):
-    with pytest.raises(ExtractionError, match="model's answer"):
+    with pytest.raises(ComponentError, match="model's answer"):
         read(answer)
 
 

@@ -18,7 +18,7 @@ from tidal_plugins import (
     Exchange,
     HashingEmbedder,
     Imported,
-    InvalidText,
+    InvalidInput,
     Message,
     NotFound,
     Settings,
@@ -252,7 +252,7 @@ def test_what_was_stored_before_a_generator_failed_stays_and_is_only_read_again(
 
 def test_batches_before_an_exchange_that_is_refused_stay(batched: TidalMemory) -> None:
     refused = Exchange((Message("user", ["no text"]),), "s", "x")
-    with pytest.raises(InvalidText):
+    with pytest.raises(InvalidInput):
         batched.record_many([*exchanges(BATCH + 5), refused])
     assert len(batched.episodes.list()) == BATCH
 

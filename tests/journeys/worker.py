@@ -25,7 +25,7 @@ from tidal_plugins import (
     LexiconEmotion,
     Message,
     Note,
-    SignalCapReached,
+    PolicyViolation,
     TidalMemory,
     ToolCall,
 )
@@ -113,7 +113,7 @@ def signal_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> 
         try:
             session.signal("reward", entries[number % len(entries)], note=f"{name} {number}")
             acknowledge(f"accepted {name} {number}")
-        except SignalCapReached:
+        except PolicyViolation:
             acknowledge(f"refused {name} {number}")
             if number > 200:
                 break

@@ -2,7 +2,7 @@
 
 import sys
 
-from tidal_plugins import EmbedderUnavailable, OnnxEmbedder, TidalMemory
+from tidal_plugins import EmbeddingError, OnnxEmbedder, TidalMemory
 from tidal_plugins.apps.mcp import serve
 
 
@@ -10,7 +10,7 @@ class Unloadable(OnnxEmbedder):
     """Fails when it is first used, as one does whose weights are gone."""
 
     def embed(self, texts):
-        raise EmbedderUnavailable("no weights in /srv/secret/weights")
+        raise EmbeddingError("no weights in /srv/secret/weights")
 
 
 with TidalMemory(sys.argv[1], scope=("user", "42"), embedder=Unloadable(), read_only=True) as memory:

@@ -187,7 +187,7 @@ async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
         assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate"}
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
-        assert told.startswith("Not done. SignalCapReached: ")
+        assert told.startswith("Not done. PolicyViolation: ")
 
 
 # hostile input

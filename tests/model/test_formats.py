@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
-from tidal_plugins import Capsule, Episode, InvalidCapsule, InvalidInput, Message, ToolCall
+from tidal_plugins import Capsule, Episode, InvalidInput, Message, ToolCall
 from tidal_plugins.model.capsule import BUDGETS, WRITTEN, title
 from tidal_plugins.model.fence import CAPSULE_PREAMBLE, MARKED, OPEN, PREAMBLE, Frames, inert
 from tidal_plugins.model.transcript import page, transcript
@@ -29,7 +29,7 @@ def text_of(**bodies):
 
 
 def problem_of(text):
-    with pytest.raises(InvalidCapsule) as caught:
+    with pytest.raises(InvalidInput) as caught:
         Capsule.parse(text)
     return str(caught.value)
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_edited_is_refused():
     for name in [name for name in BUDGETS if name not in WRITTEN] + ["nonsense"]:
         with pytest.raises(InvalidInput, match="cannot be edited"):
             Capsule.parse(text_of()).edit(**{name: "x"})
-    with pytest.raises(InvalidCapsule, match="more than once"):
+    with pytest.raises(InvalidInput, match="more than once"):
         Capsule.parse(text_of()).edit(identity="I am.\n## Tools\nmine")
     for body in (None, 5, b"x", ["x"]):
         with pytest.raises(InvalidInput, match="identity"):
@@ -145,7 +145,7 @@ HEADINGS = st.sampled_from(
 def test_any_text_is_refused_or_given_back_to_the_byte(text):
     try:
         capsule = Capsule.parse(text)
-    except InvalidCapsule:
+    except InvalidInput:
         return
     assert str(capsule) == text or not all(section.body for section in capsule.sections)
     assert Capsule.parse(str(capsule)) == capsule
@@ -161,7 +161,7 @@ def test_sections_of_any_text_are_given_back_to_the_byte(names, bodies):
 def test_a_capsule_with_a_section_filled_in_is_read_back_as_it_was(text, name):
     try:
         capsule = Capsule.parse(f"# Capsule\n{text}").edit(**{name: "mine"})
-    except InvalidCapsule:
+    except InvalidInput:
         return
     assert Capsule.parse(str(capsule), budgets={}) == capsule
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.waiting import PATIENCE, eventually, threads_end
-from tidal_plugins import CrossEncoderReranker, InvalidInput, Note, Reranker, RerankError, Settings, TidalMemory
+from tidal_plugins import ComponentError, CrossEncoderReranker, InvalidInput, Note, Reranker, Settings, TidalMemory
 from tidal_plugins.embedding.threads import lock
 
 NOTES = ["jazz piano", "jazz piano lessons on Monday", "a piano for sale", "jazz in the park", "tomato soup"]
@@ -304,7 +304,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory,
     (tmp_path / "empty").mkdir()
     for model in (tmp_path / "nowhere", tmp_path / "empty", str(tmp_path / "empty")):
         reranker = CrossEncoderReranker(model)
-        with pytest.raises(RerankError, match="cannot be loaded"):
+        with pytest.raises(ComponentError, match="cannot be loaded"):
             reranker.load()
     memory = fill(open_memory(reranker=reranker))
     assert memory.recall("jazz piano").degraded == ("reranker",)
@@ -340,7 +340,7 @@ def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) 
     model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=3, ignore_mismatched_sizes=True)
     model.save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
-    with pytest.raises(RerankError, match="one number per text"):
+    with pytest.raises(ComponentError, match="one number per text"):
         CrossEncoderReranker(tmp_path).rerank("jazz", NOTES)
 
 

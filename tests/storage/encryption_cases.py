@@ -13,10 +13,8 @@ import pytest
 
 from tidal_plugins import (
     Busy,
-    EncryptionError,
     HashingEmbedder,
     InvalidInput,
-    NotADatabase,
     StorageError,
     TidalMemory,
     list_backups,
@@ -98,7 +96,7 @@ def test_no_word_stands_in_any_file_while_it_is_open_or_after(tmp_path):
 def test_another_key_is_refused_and_changes_nothing(tmp_path, wrong):
     filled(tmp_path / "memory.db")
     before = (tmp_path / "memory.db").read_bytes()
-    with pytest.raises(EncryptionError, match="cannot be read with this key"):
+    with pytest.raises(StorageError, match="cannot be read with this key"):
         opened(tmp_path / "memory.db", wrong)
     assert (tmp_path / "memory.db").read_bytes() == before
     assert found(tmp_path / "memory.db") == SAID
@@ -106,19 +104,19 @@ def test_another_key_is_refused_and_changes_nothing(tmp_path, wrong):
 
 def test_without_a_key_it_is_no_database(tmp_path):
     filled(tmp_path / "memory.db")
-    with pytest.raises(NotADatabase, match="key="):
+    with pytest.raises(StorageError, match="key="):
         opened(tmp_path / "memory.db", None)
 
 
 def test_a_plain_file_has_no_key(tmp_path):
     filled(tmp_path / "memory.db", None)
-    with pytest.raises(EncryptionError, match="not encrypted"):
+    with pytest.raises(StorageError, match="not encrypted"):
         opened(tmp_path / "memory.db")
 
 
 @pytest.mark.parametrize("bad", [lambda: "", lambda: b"short", lambda: None, lambda: "raw:00", lambda: 1 / 0])
 def test_what_is_no_key_is_refused_without_showing_it(tmp_path, bad):
-    with pytest.raises(EncryptionError) as error:
+    with pytest.raises(StorageError) as error:
         opened(tmp_path / "memory.db", bad)
     assert "short" not in str(error.value)
     assert "raw:00" not in str(error.value)
@@ -203,13 +201,13 @@ def test_a_change_of_keys_says_what_it_needs(tmp_path, arguments):
 
 
 def test_a_change_of_keys_needs_a_memory_and_its_key(tmp_path):
-    with pytest.raises(NotADatabase):
+    with pytest.raises(StorageError, match="there is no file"):
         rekey(tmp_path / "none.db", new_key=key)
     (tmp_path / "empty.db").touch()
-    with pytest.raises(NotADatabase):
+    with pytest.raises(StorageError, match="is empty"):
         rekey(tmp_path / "empty.db", new_key=key)
     filled(tmp_path / "memory.db")
-    with pytest.raises(EncryptionError):
+    with pytest.raises(StorageError, match="with this key"):
         rekey(tmp_path / "memory.db", key=other, new_key=passphrase)
     assert found(tmp_path / "memory.db") == SAID
 
@@ -238,7 +236,7 @@ def test_a_process_that_is_killed_leaves_one_of_the_keys(tmp_path):
         try:
             assert found(tmp_path / "memory.db") == SAID
             now = key
-        except EncryptionError:
+        except StorageError:
             assert found(tmp_path / "memory.db", other) == SAID
             now = other
 
@@ -279,9 +277,9 @@ def test_a_backup_with_another_key_is_passed_over_and_replaces_nothing(tmp_path)
     with opened(tmp_path / "memory.db") as memory:
         memory.record(SAID, "Noted.")
         backup = memory.backup(tmp_path / "backups" / "monday.db")
-    for wrong, error in ((other, EncryptionError), (passphrase, EncryptionError), (None, NotADatabase)):
+    for wrong, reason in ((other, "with this key"), (passphrase, "with this key"), (None, "key=")):
         assert list_backups(tmp_path / "backups", key=wrong) == []
-        with pytest.raises(error):
+        with pytest.raises(StorageError, match=reason):
             restore(backup, tmp_path / "memory.db", key=wrong, replace=True)
     assert found(tmp_path / "memory.db") == SAID
     assert sorted(file.name for file in tmp_path.iterdir()) == ["backups", "memory.db"]
@@ -327,7 +325,7 @@ def test_an_encrypted_memory_is_opened_for_reading(tmp_path, key):
         assert memory.recall("harbour oars shed")[0].text == SAID
         assert memory.check().ok
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-    with pytest.raises(EncryptionError):
+    with pytest.raises(StorageError, match="with this key"):
         TidalMemory(tmp_path / "memory.db", key=other, embedder=HashingEmbedder(), read_only=True)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidal_plugins import EncryptionError, HashingEmbedder, InvalidInput, TidalMemory
+from tidal_plugins import HashingEmbedder, InvalidInput, StorageError, TidalMemory
 
 CIPHERS = Path(sys.prefix, "ciphers")
 """Where ``make test`` puts apsw-sqlite3mc, beside the apsw of the environment."""
@@ -26,7 +26,7 @@ def test_files_are_encrypted_with_an_sqlite_that_has_ciphers():
 
 
 def test_without_ciphers_a_key_is_refused_and_nothing_is_written(tmp_path):
-    with pytest.raises(EncryptionError, match="apsw-sqlite3mc"):
+    with pytest.raises(StorageError, match="apsw-sqlite3mc"):
         TidalMemory(tmp_path / "memory.db", key=lambda: "a long passphrase", embedder=HashingEmbedder())
     assert not list(tmp_path.iterdir())
 

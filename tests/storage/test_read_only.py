@@ -15,9 +15,7 @@ from tests.waiting import PATIENCE, eventually
 from tidal_plugins import (
     Busy,
     HashingEmbedder,
-    NotADatabase,
     Note,
-    SchemaTooOld,
     StorageError,
     TidalMemory,
 )
@@ -44,7 +42,7 @@ def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:
     connection = raw(path)
     connection.pragma("user_version", 1)
     connection.close()
-    with pytest.raises(SchemaTooOld, match="has schema version 1, this library reads"):
+    with pytest.raises(StorageError, match="has schema version 1, this library reads"):
         count(ReadOnlySQLite(path))
 
 
@@ -75,7 +73,7 @@ def test_a_pipe_is_no_memory_and_is_not_waited_for(tmp_path: Path) -> None:
     def read() -> None:
         try:
             count(storage)
-        except NotADatabase as error:
+        except StorageError as error:
             raised.append(error)
 
     thread = threading.Thread(target=read, daemon=True)

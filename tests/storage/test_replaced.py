@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.inside import raw
-from tidal_plugins import FileReplaced, HashingEmbedder, Settings, TidalMemory
+from tidal_plugins import HashingEmbedder, Settings, StorageError, TidalMemory
 from tidal_plugins.storage.shorthands import write_document
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
@@ -73,11 +73,11 @@ def test_nothing_is_acknowledged_into_a_file_that_is_not_at_its_path(
     memory: TidalMemory, path: Path, fault: Callable[[Path], None]
 ) -> None:
     fault(path)
-    with pytest.raises(FileReplaced, match=r"agent\.db.* was (deleted or moved|replaced) while it was open"):
+    with pytest.raises(StorageError, match=r"agent\.db.* was (deleted or moved|replaced) while it was open"):
         memory.record("the spare key hangs in the shed", "Noted.")
-    with pytest.raises(FileReplaced):
+    with pytest.raises(StorageError, match="while it was open"):
         memory.recall("boiler")
-    with pytest.raises(FileReplaced):
+    with pytest.raises(StorageError, match="while it was open"):
         memory.forget("anything")
 
 
@@ -85,7 +85,7 @@ def test_a_log_that_another_began_anew_is_not_taken_for_a_fault_of_the_disk(path
     alone = Settings(graph={"background": False})  # nothing is written into the log but by this test
     with (
         TidalMemory(path, embedder=HashingEmbedder(), settings=alone) as memory,
-        pytest.raises(FileReplaced),
+        pytest.raises(StorageError, match="while it was open"),
         memory._services.storage.snapshot(),
     ):
         delete_log(path)
@@ -101,7 +101,7 @@ def test_no_empty_file_is_made_where_one_was_deleted(memory: TidalMemory, path: 
     def record() -> None:
         try:
             memory.record("the spare key hangs in the shed", "Noted.")
-        except FileReplaced as error:
+        except StorageError as error:
             raised.append(error)
 
     thread = threading.Thread(target=record)  # it has no connection yet
@@ -113,7 +113,7 @@ def test_no_empty_file_is_made_where_one_was_deleted(memory: TidalMemory, path: 
 
 def test_a_file_that_was_put_back_is_written_again(memory: TidalMemory, path: Path) -> None:
     path.rename(path.with_name("away.db"))
-    with pytest.raises(FileReplaced):
+    with pytest.raises(StorageError, match="while it was open"):
         memory.record("the spare key hangs in the shed", "Noted.")
     path.with_name("away.db").rename(path)
     episode = memory.record("the spare key hangs in the shed", "Noted.")
@@ -133,7 +133,7 @@ def test_a_file_that_was_moved_away_leaves_its_log_to_be_moved_too(memory: Tidal
 
 def test_a_file_that_was_replaced_inside_a_transaction_acknowledges_nothing(memory: TidalMemory, path: Path) -> None:
     storage = memory._services.storage
-    with pytest.raises(FileReplaced), storage.transaction():
+    with pytest.raises(StorageError, match="while it was open"), storage.transaction():
         write_document(storage, ("default",), "notes", "note", 1)
         delete_all(path)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.trust.hostile import MOST, VALUES, Call, fault
-from tidal_plugins import HashingEmbedder, RedactionError, Secret, TidalMemory, list_backups, rekey, restore
+from tidal_plugins import ComponentError, HashingEmbedder, Secret, TidalMemory, list_backups, rekey, restore
 
 TEXT = "The pears are ripe in the orchard."
 
@@ -78,7 +78,7 @@ def test_a_redactor_that_answers_anything_stores_nothing(tmp_path: Path, part: s
         for name in VALUES.keys() - {good}:
             odd.answer = VALUES[name]
             for write in (memory.record, memory.remember):
-                with pytest.raises(RedactionError) as caught:
+                with pytest.raises(ComponentError) as caught:
                     write(TEXT)
                 assert len(str(caught.value)) <= MOST, name
         assert memory.stats().entries == 0

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 import tidal_plugins
 from tests.trust.hostile import MOST, VALUES, Call, calls, groups, makers
-from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Settings, TidalError, TidalMemory
+from tidal_plugins import HashingEmbedder, InvalidInput, Note, Settings, TidalError, TidalMemory
 
 NO_THREAD = Settings(graph={"background": False})
 """Nothing writes but the calls themselves."""
@@ -129,7 +129,7 @@ def test_a_store_of_items_refuses_what_it_cannot_use(filled: TidalMemory, field:
 
 def test_scopes_and_filters_are_bounded(filled: TidalMemory) -> None:
     for scope in (("a",) * 33, ("a" * 1_001,)):
-        with pytest.raises(InvalidScope):
+        with pytest.raises(InvalidInput):
             filled.scoped(*scope)
     filled.recall("pears", exclude=[f"{number}" for number in range(10_000)], metadata={"a" * 60_000: 1})
     for bad in ({"metadata": {"a" * 10_000_000: 1}}, {"tags": ["a"] * 10_001}, {"tags": ["a" * 1_001]}):

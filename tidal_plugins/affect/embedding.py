@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tidal_plugins.affect.lexicon import word_valence
 from tidal_plugins.affect.provoked import provoked
 from tidal_plugins.embedding.identity import fits
-from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidInput, InvalidVector
+from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Embedder, check_embedder
@@ -212,8 +212,8 @@ class EmbeddingEmotion:
         """Return one :class:`Affect` per text, neutral for an empty one.
 
         ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them the texts are embedded.
-        Raises :class:`InvalidVector` for ``vectors`` of another shape, and :class:`BadEmbedding` for vectors of another
-        shape from the embedder.
+        Raises :class:`InvalidInput` for ``vectors`` of another shape, and :class:`EmbeddingError` for vectors
+        of another shape from the embedder.
         """
         import numpy as np
 
@@ -239,22 +239,20 @@ class EmbeddingEmotion:
         if not texts:
             return np.empty((0, len(LABELS)), np.float32)
         if vectors is None:
-            rows = self._rows(self._embedder.embed(texts), len(texts), BadEmbedding)
+            try:
+                rows = self._rows(self._embedder.embed(texts), len(texts))
+            except InvalidInput as error:
+                raise EmbeddingError(f"the embedder's {error}", answered=True) from error
         else:
             rows = self._rows(vectors, len(texts))
         return self._probe.probabilities(rows)
 
-    def _rows(
-        self,
-        vectors: NDArray[np.float32],
-        count: int,
-        error: type[BadEmbedding | InvalidVector] = InvalidVector,
-    ) -> NDArray[np.float32]:
+    def _rows(self, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
         import numpy as np
 
         rows, shape = np.asarray(vectors, np.float32), (count, len(self._probe.weight))
         if rows.shape != shape:
-            raise error(f"vectors have shape {rows.shape} for {count} texts; expected {shape}")
+            raise InvalidInput(f"vectors have shape {rows.shape} for {count} texts; expected {shape}")
         return rows
 
 

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.state import Covered
 from tidal_plugins.compaction.turns import Turn
-from tidal_plugins.errors import BrokenInvariant, CompactionError, InvalidInput
+from tidal_plugins.errors import CompactionError, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes, unframed
 from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
@@ -149,11 +149,11 @@ def covered_turn(stored: StoredTurn) -> Covered:
 def check_ledger(
     writer: Writer, ledger: LossLedger, episodes: Mapping[str, Episode], messages: Sequence[Message]
 ) -> None:
-    """Raise ``BrokenInvariant`` if a message does not stand in its episode at the place that the ledger names."""
+    """Raise ``CompactionError`` if a message does not stand in its episode at the place that the ledger names."""
     for loss in ledger:
         episode = episodes.get(loss.episode)
         if episode and not forgotten(episode) and not _holds(writer, episode, loss.index, messages[loss.position]):
-            raise BrokenInvariant(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
+            raise CompactionError(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
 
 
 def _holds(writer: Writer, episode: Episode, index: int, message: Message) -> bool:

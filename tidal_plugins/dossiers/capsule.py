@@ -24,7 +24,7 @@ from tidal_plugins.dossiers.sections import Line, Newest, suggestions
 from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.work import LastWork
-from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput, ReadOnly
+from tidal_plugins.errors import Conflict, InvalidInput, ReadOnly
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
@@ -112,7 +112,7 @@ class Capsules:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
 
         A line that cites what was forgotten is left out: a text that was saved before brings nothing back.
-        Text in a generated section is replaced. Raises ``InvalidCapsule`` for a text that is not a capsule within its
+        Text in a generated section is replaced. Raises ``InvalidInput`` for a text that is not a capsule within its
         budgets, and ``Conflict`` for a ``Capsule`` that was edited from a version that somebody else has rewritten
         since; nothing is changed then. A text does not tell from which version it was edited, so the last text counts.
         """
@@ -156,7 +156,7 @@ class Capsules:
         )
         fixed = written_lines(capsule.sections)
         if fixed + least_lines(limits) > limits.max_lines:
-            raise InvalidCapsule(
+            raise InvalidInput(
                 f"what people wrote has {fixed} lines, and the generated sections need {least_lines(limits)} of "
                 f"{limits.max_lines}: shorten the sections of your own, or their empty lines"
             )

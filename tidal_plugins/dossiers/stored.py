@@ -95,7 +95,7 @@ def of_documents(topic: Document, content: Document | None) -> Stored:
 def checked_topic(topic: str) -> str:
     """Return a topic without extra white space and characters that cannot be printed.
 
-    Raises ``InvalidText`` for one of more than ``MAX_TOPIC`` characters, and ``InvalidInput`` for one that consists of
+    Raises ``InvalidInput`` for one of more than ``MAX_TOPIC`` characters, and for one that consists of
     stop words.
     """
     given = clean(topic, max_chars=MAX_TOPIC, name="a topic")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, EmbedderUnavailable, EmbeddingError, TidalError
+from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, TidalError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,8 +93,8 @@ class StoreEmbedder:
         Unless it is ``checked`` that the store still holds the vectors of the embedder that was used last, the caller
         asks :meth:`current` in the snapshot in which it compares.
 
-        Raises ``EmbedderMismatch`` if the store holds another embedder's vectors, ``BadEmbedding`` if the embedder
-        returns vectors that cannot be used, and ``EmbeddingError`` if it fails.
+        Raises ``EmbedderMismatch`` if the store holds another embedder's vectors, and ``EmbeddingError`` if the
+        embedder fails or returns vectors that cannot be used.
         """
         reader = self.reader() if checked or self._last.version < 0 else self._last.reader
         return [QueryVector(row, reader) for row in embed(reader, texts, queries=True)]
@@ -198,8 +198,10 @@ def _written(choice: _Choice, texts: Sequence[str]) -> tuple[Embedder, NDArray[n
         writer: Embedder | None = writer_for(id_) if writer_for else None
         if writer is not None and _wrote(writer, choice.stored):
             return writer, embed(writer, texts)
-    except EmbedderUnavailable as error:
-        raise EmbedderUnavailable(f"{reason} ({error})") from error
+    except EmbeddingError as error:
+        if error.answered:
+            raise
+        raise EmbeddingError(f"{reason} ({error})") from error
     raise EmbedderMismatch(reason)
 
 
@@ -243,14 +245,16 @@ def embed(embedder: Embedder, texts: Sequence[str], *, queries: bool = False) ->
         reason = f"{type(error).__name__}: {error}"
         raise EmbeddingError(f"{_name(embedder)}.{ask.__name__} did not return rows of numbers: {reason}") from error
     if rows.shape != (len(texts), dimensions):
-        raise BadEmbedding(
+        raise EmbeddingError(
             f"{_name(embedder)}.{ask.__name__} returned shape {rows.shape} for {len(texts)} texts; "
-            f"expected {(len(texts), dimensions)}"
+            f"expected {(len(texts), dimensions)}",
+            answered=True,
         )
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
-        raise BadEmbedding(f"{_name(embedder)}.{ask.__name__} returned a vector that is zero, NaN or infinite")
+        reason = f"{_name(embedder)}.{ask.__name__} returned a vector that is zero, NaN or infinite"
+        raise EmbeddingError(reason, answered=True)
     return np.asarray(rows / lengths, dtype=np.float32)
 
 

@@ -22,7 +22,7 @@ from tidal_plugins.embedding.weights import (
     find,
     unavailable,
 )
-from tidal_plugins.errors import EmbedderUnavailable, EmbeddingError
+from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.shown import shown
 from tidal_plugins.validation import check_choice, check_path
 
@@ -214,7 +214,7 @@ class OnnxEmbedder(BatchEmbedder):
     queries are, stay in memory. It may be used from several threads, which do not wait for each other if ``threads`` is
     1, and after a fork. Nothing is imported or read before the first use.
 
-    What needs the model raises ``EmbedderUnavailable`` when it cannot be loaded, and tries again when next used.
+    What needs the model raises ``EmbeddingError`` when it cannot be loaded, and tries again when next used.
     """
 
     def __init__(
@@ -273,12 +273,12 @@ class OnnxEmbedder(BatchEmbedder):
         """Return vectors of the form of texts, one row of length 1 for each: float32, ``(len(texts), dimensions)``.
 
         They come from a middle layer, and tell more of tense, mood and kind than those of :meth:`embed`, which tell
-        what a text is about. Raises ``EmbedderUnavailable`` for another model than the default one.
+        what a text is about. Raises ``EmbeddingError`` for another model than the default one.
         """
         import numpy as np
 
         if self._folder:
-            raise EmbedderUnavailable(f"{self._named()} has no vectors of forms; use the default model for them")
+            raise EmbeddingError(f"{self._named()} has no vectors of forms; use the default model for them")
         size = self._texts_at_once()
         parts = [self._run(list(texts[at : at + size]), "form") for at in range(0, len(texts), size)]
         return np.concatenate([np.empty((0, self.dimensions), np.float32), *parts])

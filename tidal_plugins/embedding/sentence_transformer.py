@@ -40,7 +40,7 @@ class SentenceTransformerEmbedder(BatchEmbedder):
     ``batch_size`` texts go through the model at once; ``cache_size`` vectors of texts embedded singly, as queries
     are, stay in memory. It may be used from several threads, which take turns after each batch, and after a fork.
 
-    What needs the model raises ``EmbedderUnavailable`` when it cannot be loaded, and tries again when next used.
+    What needs the model raises ``EmbeddingError`` when it cannot be loaded, and tries again when next used.
     """
 
     pause = TURN_SECONDS

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tidal_plugins.errors import EmbedderUnavailable
+from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.shown import shown
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -54,7 +54,7 @@ class Weights(NamedTuple):
 def find(model: str | Path) -> Weights:
     """Find the files of a folder, or of a model on the hub; of the default model, in the installed package first.
 
-    Raises ``EmbedderUnavailable`` if there are none, or if what bears the default model's name is another model.
+    Raises ``EmbeddingError`` if there are none, or if what bears the default model's name is another model.
     """
     try:
         if model == DEFAULT_MODEL:  # before looking at the disk: a folder of this name must not take its place
@@ -69,10 +69,10 @@ def find(model: str | Path) -> Weights:
     return _from_hub(model)
 
 
-def unavailable(model: str | Path, reason: object, ways: Sequence[str] = WAYS_TO_WEIGHTS) -> EmbedderUnavailable:
+def unavailable(model: str | Path, reason: object, ways: Sequence[str] = WAYS_TO_WEIGHTS) -> EmbeddingError:
     """Return the error to raise when a model cannot be loaded, with the remedies."""
     remedies = "; or ".join([*ways, *OTHER_WAYS])
-    return EmbedderUnavailable(f"The embedding model {shown(model)} cannot be loaded: {reason}. Ways out: {remedies}.")
+    return EmbeddingError(f"The embedding model {shown(model)} cannot be loaded: {reason}. Ways out: {remedies}.")
 
 
 def digest(files: Iterable[Path]) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from tidal_plugins.errors import Conflict, GraphSinkError, TidalError
+from tidal_plugins.errors import ComponentError, Conflict, TidalError
 from tidal_plugins.graph.card import sentence
 from tidal_plugins.graph.queries import Episodes
 from tidal_plugins.graph.records.entities import MENTIONED, Node, nodes, said_at
@@ -251,14 +251,14 @@ def mirror(
     """Let a sink have the graph of a scope as it is now, and return what that took.
 
     The sink is asked for the ids that it has, and the watermark tells in which state it has them; with ``full`` no
-    state counts as known. Raises ``GraphSinkError`` if the engine fails. What was confirmed until then stays, and the
+    state counts as known. Raises ``ComponentError`` if the engine fails. What was confirmed until then stays, and the
     next call goes on.
     """
     watermark, graph = Watermark(storage, scope, sink.name), derive_id(scope, "graph-sink", salt(storage))
     known = watermark.begin()
     held = _ask(sink, lambda: sink.held(graph))
     if not isinstance(held, SinkIds):
-        raise GraphSinkError(f"{shown(sink.name)} must return SinkIds from held, got {type(held).__name__}")
+        raise ComponentError(f"{shown(sink.name)} must return SinkIds from held, got {type(held).__name__}")
     there = {(kind, id_) for kind in THINGS for id_ in getattr(held, kind)}
     with whole(), storage.snapshot():
         now_known = feed(storage, scope, now, episodes if sink.with_texts else None)
@@ -299,4 +299,4 @@ def _ask(sink: GraphSink, ask: Callable[[], R]) -> R:
         raise
     except Exception as error:
         reason = masked(f"{type(error).__name__}: {error!s:.300}")
-        raise GraphSinkError(f"{shown(sink.name)} did not take the graph: {reason}") from error
+        raise ComponentError(f"{shown(sink.name)} did not take the graph: {reason}") from error

@@ -35,7 +35,7 @@ class CapsuleGroup:
     def write(self, capsule: Capsule | str) -> Capsule:
         """Store a capsule that people edited, and return it. Forgetting a memory does not reword what they wrote.
 
-        Raises ``InvalidCapsule`` with the fault, and ``Conflict`` if somebody else wrote since it was read. A text
+        Raises ``InvalidInput`` with the fault, and ``Conflict`` if somebody else wrote since it was read. A text
         carries no time of reading, so the last text wins.
         """
         return self._engine.write(capsule, self._services.now(), self._services.writer.redaction.text)

@@ -42,7 +42,7 @@ class Documents:
         Those that the document no longer has are found until :meth:`sweep` removes them, of many documents at once.
         ``digest`` is what the caller knows the content by. No parts at all: the document goes. It is safe to interrupt:
         a document of which not all is remembered yet has no digest. Parts that were forgotten on request are left out.
-        If a part cannot be had or stored, the document stays as it was. Raises ``InvalidInput`` and ``InvalidText``.
+        If a part cannot be had or stored, the document stays as it was. Raises ``InvalidInput``.
         """
         if isinstance(parts, str) or not isinstance(parts, Iterable):
             raise InvalidInput(f"the parts of a document are Notes, got {shown(parts)}")

@@ -121,7 +121,7 @@ class Entries:
             text: the text that stands from now on.
             expected: the text that it is thought to have; ``None`` for any.
 
-        Raises ``NotFound``, ``Forgotten`` also for a text that was forgotten, ``InvalidInput``, ``InvalidText``, and
+        Raises ``NotFound``, ``Forgotten`` also for a text that was forgotten, ``InvalidInput``, and
         ``Conflict`` if the entry does not say ``expected`` or is changed meanwhile.
         """
         from tidal_plugins.ingestion.correct import correct

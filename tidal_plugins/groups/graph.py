@@ -166,7 +166,7 @@ class Graph(KnowledgeGraph):
         what was forgotten, merged or withdrawn here is removed there. It is safe to interrupt: a later call goes on.
         ``full`` writes everything again; use it after either side was restored from a backup.
 
-        Raises ``GraphSinkError`` if the engine fails, ``Conflict`` if another process began to mirror to the same sink
+        Raises ``ComponentError`` if the engine fails, ``Conflict`` if another process began to mirror to the same sink
         meanwhile, ``ReadOnly``, and ``InvalidInput`` for what is no sink.
         """
         from tidal_plugins.graph.sinks import mirror

@@ -56,8 +56,8 @@ class PortableView(View):
         """Fill this memory, which must be new, with an exported one; return how many lines were loaded.
 
         Ids and citations stay the same. All is loaded in one transaction, or nothing. Views of other scopes that were
-        made before must be made anew. Raises ``Conflict`` if anything was ever stored here, ``NotADatabase`` for a file
-        that is no export, ``SchemaTooNew`` for one of a later version, ``Corrupt`` for one that was truncated or
+        made before must be made anew. Raises ``Conflict`` if anything was ever stored here, ``StorageError`` for a file
+        that is no export and for one of a later version, ``Corrupt`` for one that was truncated or
         altered, and ``InvalidInput`` on a view of another memory.
         """
         from tidal_plugins.maintenance.export import load

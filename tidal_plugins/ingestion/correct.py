@@ -41,7 +41,7 @@ def correct(
 ) -> Entry:
     """Give an entry another text, in one transaction, and return it as it is stored then.
 
-    Raises ``InvalidInput`` for the same text and for an entry that was made of others, ``InvalidText``, ``Forgotten``
+    Raises ``InvalidInput`` for the same text and for an entry that was made of others, ``Forgotten``
     for a text that was forgotten, and ``Conflict`` if the entry does not say ``expected``, or was changed meanwhile.
     """
     said = _checked(writer, entry, text)

@@ -60,7 +60,7 @@ def record(
     Recording a turn again adds the messages that are new and changes nothing else: a retry, a replay or a turn that
     goes on after an interrupt ends as one episode. A turn that was forgotten on request stays so: its episode comes
     back without messages, and nothing is stored. ``blank`` admits a turn in which nobody said or called anything.
-    Raises ``InvalidInput`` and ``InvalidText``.
+    Raises ``InvalidInput``.
     """
     given = [identified(exchange) for exchange in exchanges]
     unseen = all(one is not other for one, other in zip(given, exchanges, strict=True))  # they get their ids here
@@ -104,7 +104,7 @@ def remember(
 
     A note remembered before (same kind, source, thread, time and text) is returned as it stands, so that an interrupted
     bulk can be run again. A note that repeats another one word for word strengthens that one and is got by its id.
-    Nothing is written when any note is invalid or was forgotten. Raises ``InvalidInput``, ``InvalidText`` and
+    Nothing is written when any note is invalid or was forgotten. Raises ``InvalidInput`` and
     ``Forgotten``.
     """
     check_progress(progress)
@@ -227,7 +227,7 @@ def _checked(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exch
 def _check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -> Exchange:
     """Return an exchange whose texts can be stored and whose messages all have ids.
 
-    ``blank`` admits a turn in which nobody said or called anything. Raises ``InvalidInput`` and ``InvalidText``.
+    ``blank`` admits a turn in which nobody said or called anything. Raises ``InvalidInput``.
     """
     if not isinstance(exchange, Exchange) or not all(isinstance(message, Message) for message in exchange.messages):
         raise InvalidInput("record Messages, in Exchanges where there are many: Message(role='user', text='Hello')")
@@ -282,7 +282,7 @@ def _verbatim(text: str, max_chars: int) -> str:
 
 
 def _to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
-    """Check a note and return the entry that it becomes. Raises ``InvalidInput`` and ``InvalidText``."""
+    """Check a note and return the entry that it becomes. Raises ``InvalidInput``."""
     settings = writer.settings
     if not isinstance(note, Note):
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from tidal_plugins.errors import InvalidInput, RedactionError, SecretRefused
+from tidal_plugins.errors import ComponentError, InvalidInput
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Redactor
@@ -48,7 +48,7 @@ class Redaction:
     def text(self, text: str, name: str = "") -> str:
         """Return a text as it may be stored. It is read with the name that it has in an object, such as ``password``.
 
-        Raises ``SecretRefused``, and ``RedactionError`` if the redactor fails.
+        Raises ``InvalidInput`` if it is to be refused, and ``ComponentError`` if the redactor fails.
         """
         text = without_private(text)
         if self.action == "keep":
@@ -57,7 +57,7 @@ class Redaction:
         found = self._found(cue + text, len(cue))
         if found and self.action == "refuse":
             kinds = ", ".join(dict.fromkeys(secret.kind for secret in found))
-            raise SecretRefused(
+            raise InvalidInput(
                 f"a text holds a secret ({kinds}) at character {found[0].start}, and Settings.secrets refuses it: "
                 "leave it out"
             )
@@ -119,7 +119,7 @@ class Redaction:
         try:
             found = sorted(Secret(*each) for each in self.redactor.find(filled(text)))
         except Exception as error:
-            raise RedactionError(f"the redactor failed, and nothing was stored: {type(error).__name__}") from error
+            raise ComponentError(f"the redactor failed, and nothing was stored: {type(error).__name__}") from error
         last, left, done = 0, list[Secret](), [span.span() for span in tags_in(text)]
         for secret in found:
             _check(secret, last, len(text))
@@ -148,7 +148,7 @@ def _check(secret: Secret, last: int, length: int) -> None:
     start, end, kind = secret
     fits = all(isinstance(place, int) for place in (start, end)) and last <= start < end <= length
     if not fits or not isinstance(kind, str) or not _KIND.fullmatch(kind):
-        raise RedactionError(
+        raise ComponentError(
             "a redactor returns Secret(start, end, kind) for each secret, in the text and apart from the others; a "
             "kind is one to 31 letters, blanks or hyphens. Nothing was stored"
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
-from tidal_plugins.errors import BadEmbedding, Closed, StorageError
+from tidal_plugins.errors import Closed, EmbeddingError, StorageError
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 
@@ -44,7 +44,8 @@ class Handler(ABC, Generic[T]):
     own_first: ClassVar[bool] = False
     """Whether a job is left for a while to the process that stored it."""
     spares: ClassVar[tuple[type[Exception], ...]] = (StorageError, Closed)
-    """Errors that are no fault of a job: it stays as it is, and they are raised. ``BadEmbedding`` is one of a text."""
+    """Errors that are no fault of a job: it stays as it is, and they are raised. An ``EmbeddingError`` of an
+    answer is a fault of one of the texts."""
 
     @property
     def most(self) -> int:
@@ -237,7 +238,7 @@ class _Loop(Generic[T]):
                 self.done.results.append(handler.do(scope, current))
                 return
             except Exception as error:
-                bad = isinstance(error, BadEmbedding)
+                bad = isinstance(error, EmbeddingError) and error.answered
                 if isinstance(error, (*handler.spares, NotNow)) and not bad:
                     raise  # no text of another one gets into the log
                 if not bad or len(current) == 1:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotADatabase, StorageError
+from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, StorageError
 from tidal_plugins.maintenance.parts import PART, claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.model.check import Backup
 from tidal_plugins.model.clock import from_micros, to_micros
@@ -73,7 +73,7 @@ def read_backup(path: str | PathLike[str], key: Key | None = None) -> Backup:
     def read() -> Backup:
         about = read_meta(file, BACKUP)
         if about is None:
-            raise NotADatabase(f"{file.path} is a memory, but no backup of one: it does not say of when it is")
+            raise StorageError(f"{file.path} is a memory, but no backup of one: it does not say of when it is")
         rows = file.counted()
         return Backup(file.path, from_micros(about["at"]), about["source"], rows, Path(file.path).stat().st_size)
 
@@ -85,7 +85,7 @@ def list_backups(folder: str | PathLike[str], *, key: Key | None = None) -> list
 
     Each says of which moment it is (``at``) and of which memory (``source``). ``key`` returns the key of encrypted
     backups; backups with another one, or with none, are passed over then. Raises ``InvalidInput`` if there is no such
-    folder, ``StorageError`` if it may not be read, and ``EncryptionError`` where SQLite has no ciphers.
+    folder, and ``StorageError`` if it may not be read, or where SQLite has no ciphers.
     """
     if key is not None:
         check_key(key)
@@ -117,7 +117,7 @@ def restore(
 
     The copy is verified before it takes the place of anything, and does so at once: a restoring that is interrupted
     leaves the file as it was. Raises ``Conflict`` for a file that is there without ``replace=True``, ``Busy`` for one
-    that is open, ``EncryptionError`` for a key that does not fit, and ``Corrupt`` if the backup is damaged.
+    that is open, ``StorageError`` for a key that does not fit, and ``Corrupt`` if the backup is damaged.
     """
     check_flag(replace, "replace")
     known = read_backup(backup.path if isinstance(backup, Backup) else backup, key)

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotADatabase, NotFound, SchemaTooNew, StorageError
+from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotFound, StorageError
 from tidal_plugins.ingestion.reembed import HELD, NEXT
 from tidal_plugins.ingestion.tombstones import UNSCRUBBED
 from tidal_plugins.ingestion.writer import Writer
@@ -88,7 +88,7 @@ class LineWriter:
 def read_lines(path: str) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export, the header first and without the end.
 
-    Raises ``NotADatabase`` for another file, ``SchemaTooNew`` for one of a later version, and ``Corrupt`` at the end,
+    Raises ``StorageError`` for another file and for one of a later version, and ``Corrupt`` at the end,
     or before, if the file was truncated or altered: what was read until then is not to be used.
     """
     with Path(path).open("rb") as file:
@@ -146,13 +146,13 @@ def _check_header(value: Any, path: str) -> None:
     if not isinstance(value, dict) or value.get("is") != FORMAT or not isinstance(value.get("version"), int):
         raise _other(path)
     if value["version"] > VERSION:
-        raise SchemaTooNew(
+        raise StorageError(
             f"{path} is an export of version {value['version']}, and this library reads {VERSION}: upgrade"
         )
 
 
-def _other(path: str) -> NotADatabase:
-    return NotADatabase(f"{path} is no export of a memory: name a file that an export wrote")
+def _other(path: str) -> StorageError:
+    return StorageError(f"{path} is no export of a memory: name a file that an export wrote")
 
 
 def _damaged(path: str, why: str) -> Corrupt:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, Self
 
-from tidal_plugins.errors import InvalidCapsule, InvalidInput
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
 
 MAX_LINES = 300
@@ -128,20 +128,18 @@ class Capsule:
     def parse(cls, text: str, *, budgets: Mapping[str, int] = BUDGETS, max_lines: int = MAX_LINES) -> Self:
         """Return the capsule that a text holds; ``str`` of it is the text again, to the byte, but for empty sections.
 
-        A section that is not there is empty. Raises ``InvalidCapsule``, which names every section that is doubled or
+        A section that is not there is empty. Raises ``InvalidInput``, which names every section that is doubled or
         too long, and for a text that does not begin with a heading.
         """
         if not isinstance(text, str):
-            raise InvalidCapsule(f"a capsule is a text, got {type(text).__name__}")
+            raise InvalidInput(f"a capsule is a text, got {type(text).__name__}")
         if len(text) > MAX_CHARS:
-            raise InvalidCapsule(
-                f"the capsule has {len(text):,} characters, and the limit is {MAX_CHARS:,}: shorten it"
-            )
+            raise InvalidInput(f"the capsule has {len(text):,} characters, and the limit is {MAX_CHARS:,}: shorten it")
         if (lines := len(text.splitlines())) > max_lines:
-            raise InvalidCapsule(f"the capsule has {lines:,} lines, and the limit is {max_lines}: shorten it")
+            raise InvalidInput(f"the capsule has {lines:,} lines, and the limit is {max_lines}: shorten it")
         sections = tuple(_sections(text))
         if problems := [*_missing(sections), *_doubled(sections), *_too_long(sections, budgets)]:
-            raise InvalidCapsule(f"not a capsule: {'; '.join(problems)}")
+            raise InvalidInput(f"not a capsule: {'; '.join(problems)}")
         return cls((*sections, *_blank(sections)))
 
     def edit(self, **bodies: str) -> Self:
@@ -155,7 +153,7 @@ class Capsule:
         edited = [_rewritten(s, bodies[s.name]) if s.name in bodies else s for s in self.sections]
         sections = tuple(_sections(_joined(edited)))
         if problems := [*_missing(sections), *_doubled(sections)]:  # budgets are checked when it is written
-            raise InvalidCapsule(f"a text has headings of other sections: {'; '.join(problems)}")
+            raise InvalidInput(f"a text has headings of other sections: {'; '.join(problems)}")
         return replace(self, sections=sections)
 
     def __getitem__(self, name: str) -> str:

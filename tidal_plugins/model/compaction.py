@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from tidal_plugins.errors import BrokenInvariant
+from tidal_plugins.errors import CompactionError
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Statement
@@ -230,7 +230,7 @@ class Compaction:
 
         Citations and the episodes of the ledger lead somewhere, tool pairs are whole, the ongoing turn is unchanged
         except for its fold, every message is shown or in the ledger, and the whole is within the limit. The episodes
-        are not read again: that they hold the messages was checked when they were recorded. Raises ``BrokenInvariant``
+        are not read again: that they hold the messages was checked when they were recorded. Raises ``CompactionError``
         with all problems.
         """
         problems = [
@@ -239,7 +239,7 @@ class Compaction:
         if not self.after.within(self.limit):
             problems.append(f"it takes {self.after} of {self.limit}")
         if problems:
-            raise BrokenInvariant("; ".join(problems))
+            raise CompactionError("; ".join(problems))
 
     def _written(self, part: Part) -> str:
         return "\n".join(piece.text for piece in self.view if isinstance(piece, Written) and piece.part == part)

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Literal
 
-from tidal_plugins.errors import InvalidInput, InvalidScope
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
@@ -184,13 +184,13 @@ def mark_of(id: str) -> str:
 
 
 def check_scope(scope: object) -> Scope:
-    """Return ``scope`` as it is, or raise :class:`InvalidScope`."""
+    """Return ``scope`` as it is, or raise :class:`InvalidInput`."""
     if not isinstance(scope, tuple) or not scope or not all(isinstance(part, str) and part for part in scope):
-        raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {shown(scope)}")
+        raise InvalidInput(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {shown(scope)}")
     if len(scope) > MAX_SEGMENTS or any(len(part) > MAX_SEGMENT for part in scope):
-        raise InvalidScope(
+        raise InvalidInput(
             f"a scope has at most {MAX_SEGMENTS} segments of at most {MAX_SEGMENT:,} characters, got {shown(scope)}"
         )
     if any("\0" in part or not part.isprintable() for part in scope):
-        raise InvalidScope(f"a scope's segments must be printable, got {shown(scope)}")
+        raise InvalidInput(f"a scope's segments must be printable, got {shown(scope)}")
     return scope

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, ExtractionError, StorageError
+from tidal_plugins.errors import Closed, ComponentError, Corrupt, EmbeddingError, StorageError
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.language.importance import VITAL, importance_of
@@ -92,12 +92,12 @@ class SentenceReading(Handler[int]):
     def _tagged(self, texts: Sequence[str], roles: Sequence[str]) -> list[SentenceTags]:
         read = list(self.tagger().tag(texts, roles))
         if len(read) != len(texts):
-            raise ExtractionError(
+            raise ComponentError(
                 f"the tagger answered {len(read)} times for {len(texts)} sentences: return one for each"
             )
         for one in read:
             if one.act not in ACTS or not all(0 <= chance <= 1 for chance in one.scores.values()):
-                raise ExtractionError(
+                raise ComponentError(
                     f"the tagger's {shown(one)} is none: an act is one of {ACTS}, and a chance in [0, 1]"
                 )
         return read

@@ -63,7 +63,7 @@ class Peer:
         name: the ``origin`` of its hits. Default: the name of the file, without its suffix.
         scope: the scope that is read there. Default: that of an open memory; for a path, the scope that asks.
 
-    Raises ``InvalidInput`` and ``InvalidScope``.
+    Raises ``InvalidInput``.
     """
 
     memory: str | PathLike[str] | OpenMemory

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tidal_plugins.aio import in_time
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.words import PLEASANTRIES, STOP_WORDS, stem
-from tidal_plugins.errors import InvalidText
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CoverageAssessor
@@ -146,7 +146,7 @@ class _Hops:
         """Ask one query and keep its hits. Return whether there was anything new."""
         try:
             found = self.ask(query)
-        except InvalidText:  # a model may say anything
+        except InvalidInput:  # a model may say anything
             logger.warning("a query of the coverage assessor cannot be asked")
             return False
         known = {_one(hit) for group in (self.first, *self.brought) for hit in group}

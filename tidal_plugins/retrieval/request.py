@@ -199,7 +199,7 @@ def limit_of(k: int | None, limit: int | None) -> int | None:
 
 
 def checked_query(text: str, settings: Tuning) -> str:
-    """Return a query as it is stored, or raise ``InvalidText``."""
+    """Return a query as it is stored, or raise ``InvalidInput``."""
     return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
 
 

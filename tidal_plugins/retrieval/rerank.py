@@ -21,7 +21,7 @@ import numpy as np
 from tidal_plugins.aio import in_time
 from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
 from tidal_plugins.embedding.weights import hub_folder
-from tidal_plugins.errors import InvalidInput, RerankError
+from tidal_plugins.errors import ComponentError, InvalidInput
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.boost import GAINS
 from tidal_plugins.retrieval.candidates import Candidates, Rows, total
@@ -58,7 +58,7 @@ def reranked(
     except TimeoutError:
         logger.warning("the reranker did not answer within %g s; the ranking stays without it", seconds)
     except Exception as error:
-        reason = error if isinstance(error, RerankError) else type(error).__name__  # others may tell what was read
+        reason = error if isinstance(error, ComponentError) else type(error).__name__  # others may tell what was read
         logger.warning("the reranker failed, and the ranking stays without it: %s", reason)
         logger.debug("the reranker failed", exc_info=True)
     else:
@@ -97,7 +97,7 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float
     call, owner, end = object(), (os.getpid(), id(reranker)), time.monotonic() + seconds
     late = sum(1 for other, until in list(_running.values()) if other == owner and until < time.monotonic())
     if late >= MAX_LATE:
-        raise RerankError(f"{late} calls that nobody waits for any more are still under way")
+        raise ComponentError(f"{late} calls that nobody waits for any more are still under way")
 
     def ask() -> list[float]:
         _running[call] = owner, end
@@ -113,7 +113,7 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float
     finally:
         _end.reset(before)
     if len(scores) != len(texts) or not all(map(math.isfinite, (*scores, max(scores) - min(scores)))):
-        raise RerankError(f"a reranker gives one finite score per text: {len(texts)} texts gave {scores[:5]} …")
+        raise ComponentError(f"a reranker gives one finite score per text: {len(texts)} texts gave {scores[:5]} …")
     return scores
 
 
@@ -127,7 +127,7 @@ class CrossEncoderReranker:
     and text together (default: the model's). ``threads`` is the number of torch threads. An instance may be used from
     several threads, which take turns with each other and with the embedder.
 
-    Methods that need the model raise ``RerankError`` if it cannot be loaded, and try again at the next use.
+    Methods that need the model raise ``ComponentError`` if it cannot be loaded, and try again at the next use.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class CrossEncoderReranker:
                     )
                 return [float(row) for row in rows]
             except Exception as error:
-                raise RerankError(
+                raise ComponentError(
                     f"{self._name} could not score: {type(error).__name__}: {error}. A reranker gives one number per "
                     "text: a cross-encoder with one label."
                 ) from error
@@ -228,8 +228,8 @@ def _load(name: str | Path, folder: Path, device: str, max_length: int | None) -
         raise _unavailable(name, f"{type(error).__name__}: {error}") from error
 
 
-def _unavailable(name: str | Path, reason: str) -> RerankError:
-    return RerankError(
+def _unavailable(name: str | Path, reason: str) -> ComponentError:
+    return ComponentError(
         f"The reranker {shown(name)} cannot be loaded: {reason}. Ways out: give the path of its folder; or download it "
         "once, with access to the hub; or use a reranker of your own, any object with rerank(query, texts)."
     )

@@ -176,7 +176,7 @@ class Entries(Protocol):
 
         With ``replace=True`` each record is stored in place of the entry of the same id, which must exist
         (``NotFound``); a record whose ``passages`` are ``None`` leaves the index as it is. Either stores all of the
-        records or none. Raises ``InvalidVector``, ``InvalidInput`` and ``InvalidScope`` before anything is written.
+        records or none. Raises ``InvalidInput`` before anything is written.
         """
 
     @abstractmethod

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from tidal_plugins.errors import Corrupt, InvalidInput, InvalidText
+from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
@@ -205,7 +205,7 @@ def check_storable(row: Iterable[Any]) -> None:
             try:
                 value.encode()
             except UnicodeEncodeError as error:
-                raise InvalidText(
+                raise InvalidInput(
                     f"a text holds a lone surrogate ({error.reason}); replace it before storing"
                 ) from error
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:

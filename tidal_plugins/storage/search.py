@@ -67,6 +67,6 @@ class Search(Protocol):
         The new vectors may have another size than those in use. Searches find the latter until every passage that has
         a vector has a new one: then all of these take their place at once, and ``done`` is ``total``. A new vector goes
         with its passage; unknown keys are passed over. Each call may remove ``most`` of the vectors that were replaced
-        earlier. ``anew`` drops the new vectors that were stored before. Raises ``InvalidVector`` before anything is
+        earlier. ``anew`` drops the new vectors that were stored before. Raises ``InvalidInput`` before anything is
         written.
         """

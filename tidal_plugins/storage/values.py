@@ -6,7 +6,7 @@ import json
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.errors import Corrupt, InvalidInput, InvalidVector
+from tidal_plugins.errors import Corrupt, InvalidInput
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,15 +37,15 @@ def from_json(text: str) -> Any:
 
 
 def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return ``vector`` as float32 of length 1, or raise ``InvalidVector``. One that has it stays the same bytes."""
+    """Return ``vector`` as float32 of length 1, or raise ``InvalidInput``. One that has it stays the same bytes."""
     import numpy as np
 
     try:
         given = np.asarray(vector)
     except (TypeError, ValueError) as error:
-        raise InvalidVector(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
+        raise InvalidInput(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
-        raise InvalidVector(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
+        raise InvalidInput(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
     values = given.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squared = float(values @ values)
@@ -55,8 +55,8 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(values / sqrt(squared), np.float32)
     peak = float(np.abs(values).max())
     if not np.isfinite(peak):
-        raise InvalidVector("a vector holds NaN or infinite values; check the embedder")
+        raise InvalidInput("a vector holds NaN or infinite values; check the embedder")
     if not peak:
-        raise InvalidVector("a vector of length zero has no direction; check the embedder")
+        raise InvalidInput("a vector of length zero has no direction; check the embedder")
     values /= peak  # so that squares neither overflow nor vanish
     return (values / np.linalg.norm(values)).astype(np.float32)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidal_plugins.errors import InvalidInput, InvalidScope, NotFound
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.storage.base import Corpus, EntrySummary, Record, Storage, Where
@@ -65,10 +65,10 @@ class EntryContract(Contract):
         assert store.nearest(HERE, np.array([1.0, 0.0], np.float32), 10, ALL)[0].score == pytest.approx(1)
 
     def test_an_entry_is_only_put_into_its_own_scope(self, store: Storage) -> None:
-        with pytest.raises(InvalidScope):
+        with pytest.raises(InvalidInput):
             store.put(HERE, [record("a"), record("b", scope=("there",))])
         store.put(HERE, [record("a")])
-        with pytest.raises(InvalidScope):
+        with pytest.raises(InvalidInput):
             store.put(HERE, [record("a", scope=("there",))], replace=True)
         assert len(store.find(HERE, ALL)) == 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Outdated, Passage, Record, Storage
 from tidal_plugins.storage.shorthands import passage_vectors
@@ -53,13 +53,13 @@ class RenewalContract(Contract):
         renewal = store.renew_vectors(renewed(renewal.missing), 2)
         assert ([item.id for item in renewal.missing], renewal.done, renewal.total) == (["c"], 2, 3)
         assert ids(store.nearest(HERE, OLD, 9, ALL)) == ["a", "b"]
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.nearest(HERE, NEW, 9, ALL)
         renewal = store.renew_vectors(renewed(renewal.missing), 2)
         assert (renewal.missing, renewal.done, renewal.total) == ((), 3, 3)
         assert ids(store.nearest(HERE, NEW, 9, ALL)) == order(["a", "b"], NEW)
         assert ids(store.nearest(THERE, NEW, 9, ALL)) == ["c"]
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.nearest(HERE, OLD, 9, ALL)
         assert ids(store.matching(HERE, ["words"], 9, ALL)) == ["words"]
         assert len(passage_vectors(store, HERE, ["a", "b", "words"]).spans) == 2
@@ -174,16 +174,16 @@ class RenewalContract(Contract):
     def test_a_bad_vector_is_refused_and_leaves_nothing(self, store: Storage, vector: Any) -> None:
         store.put(HERE, [record("a", vector=OLD), record("b", vector=OLD)])
         first, second = store.renew_vectors({}, 9).missing
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.renew_vectors({first.key: NEW, second.key: vector}, 9)
         assert store.renew_vectors({}, 9).done == 0
 
     def test_new_vectors_have_one_size(self, store: Storage) -> None:
         store.put(HERE, [record("a", vector=OLD), record("b", vector=OLD)])
         first, second = store.renew_vectors({}, 9).missing
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.renew_vectors({first.key: NEW, second.key: OLD}, 9)
         store.renew_vectors({first.key: NEW}, 9)
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.renew_vectors({second.key: OLD}, 9)
         assert store.renew_vectors({}, 9).done == 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Passage, Record, Storage, Where
 from tidal_plugins.storage.shorthands import passage_vectors
@@ -149,19 +149,19 @@ class SearchContract(Contract):
     )
     def test_a_bad_vector_is_refused_and_leaves_nothing(self, store: Storage, vector: Any) -> None:
         store.put(HERE, [record("first", "first", [3.0, 4.0])])
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.put(HERE, [record("good", "good", [1.0, 0.0]), record("bad", "bad", vector)])
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.put(HERE, [record("first", "changed", vector)], replace=True)
-        with store.transaction(), pytest.raises(InvalidVector):
+        with store.transaction(), pytest.raises(InvalidInput):
             store.put(HERE, [record("first", "changed", vector)], replace=True)
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.nearest(HERE, vector, 5, ALL)
         assert ids(store.find(HERE, ALL)) == ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["first"]
         assert store.matching(HERE, ["good", "bad", "changed"], 9, ALL) == []
 
     def test_vectors_of_one_put_have_one_size(self, store: Storage) -> None:
-        with pytest.raises(InvalidVector):
+        with pytest.raises(InvalidInput):
             store.put(HERE, [record("a", vector=[1.0, 0.0]), record("b", vector=[1.0])])
         assert len(store.find(HERE, ALL)) == 0
         assert store.put(HERE, [record("b", vector=[1.0])]) == ["b"]

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from tidal_plugins.errors import InvalidInput, InvalidScope
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.entry import Scope, user_of
 from tidal_plugins.model.exchange import Exchange, asked_by_agent
@@ -98,10 +98,10 @@ def checked_memory(memory: TidalMemory) -> TidalMemory:
 
 
 def in_scope(memory: TidalMemory, scope: Scope | None) -> TidalMemory:
-    """Return the memory in ``scope``, or as it is for ``None``. Raises ``InvalidScope`` for anything but a tuple."""
+    """Return the memory in ``scope``, or as it is for ``None``. Raises ``InvalidInput`` for anything but a tuple."""
     checked_memory(memory)
     if scope is None:
         return memory
     if not isinstance(scope, tuple) or not scope:  # a str would fall apart into letters
-        raise InvalidScope(f"a scope must be a tuple such as ('user', '42'), got {shown(scope)}")
+        raise InvalidInput(f"a scope must be a tuple such as ('user', '42'), got {shown(scope)}")
     return memory.scoped(*scope)

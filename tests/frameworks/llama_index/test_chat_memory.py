@@ -18,7 +18,7 @@ from llama_index.core.memory import BaseMemory, InsertMethod, Memory
 from llama_index_tidal import TidalChatMemory, TidalMemoryBlock, TidalRetriever, restore_with
 from tests.frameworks.conftest import ASK, FACT, MARK, only, open_memory, queries, said
 from tests.frameworks.llama_index.conftest import answer, calling, contents, result, user
-from tidal_plugins import Closed, HashingEmbedder, InvalidInput, InvalidScope, NotADatabase, TidalMemory
+from tidal_plugins import Closed, HashingEmbedder, InvalidInput, StorageError, TidalMemory
 
 STEP = ("metronome", {"tempo": 90})
 PICTURE = ImageBlock(image=b"iVBORw0KGgo" * 20, image_mimetype="image/png")
@@ -122,8 +122,8 @@ async def test_every_method_has_an_async_twin(memory, chat):
 def test_when_the_store_fails_nothing_was_added_and_a_retry_is_whole(memory, chat, monkeypatch):
     chat.put(user("Hello."))
     with monkeypatch.context() as patch:
-        patch.setattr(TidalMemory, "record_many", lambda *_: (_ for _ in ()).throw(NotADatabase("gone")))
-        with pytest.raises(NotADatabase):
+        patch.setattr(TidalMemory, "record_many", lambda *_: (_ for _ in ()).throw(StorageError("gone")))
+        with pytest.raises(StorageError):
             chat.put(answer("Hello to you."))
     assert contents(chat.get_all()) == ["Hello."]
     chat.put(answer("Hello to you."))
@@ -245,7 +245,7 @@ def test_what_it_cannot_work_with_is_refused(memory):
             refused()
     with pytest.raises(TypeError):
         TidalChatMemory(memory, chat_store_key="friday")
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         TidalMemoryBlock(memory, scope="anna")
 
 

@@ -12,7 +12,7 @@ from llama_index.core.schema import MetadataMode, NodeRelationship
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from llama_index_tidal import TidalGraphRetriever, TidalPropertyGraphStore
-from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
+from tidal_plugins import HashingEmbedder, InvalidInput, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -86,7 +86,7 @@ def test_nothing_is_found_for_nothing_and_in_another_scope(shop):
     for query in ("", "  ", "the Heron"):
         assert TidalGraphRetriever(shop).retrieve(query) == []
     assert TidalGraphRetriever(shop, scope=("user", "anna")).retrieve("create_invoice") == []
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         TidalGraphRetriever(shop, scope="anna")
 
 

@@ -9,7 +9,7 @@ from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index_tidal import LLMExtractor, LLMSummariser, TidalChatMemory
 from tests.frameworks.llama_index.conftest import calling
 from tidal_plugins import InvalidInput, Message, Source, Statement
-from tidal_plugins.errors import CompactionError, ExtractionError
+from tidal_plugins.errors import CompactionError, ComponentError
 from tidal_plugins.protocols import GraphExtractor
 
 SOURCES = [
@@ -195,9 +195,9 @@ def test_a_model_with_a_small_window_is_shown_a_long_text_in_pieces():
 
 def test_what_cannot_be_read_raises_so_that_the_queue_asks_again(says):
     for model in (says("I cannot help with that."), MockLLM(max_tokens=5)):
-        with pytest.raises(ExtractionError, match="model's answer"):
+        with pytest.raises(ComponentError, match="model's answer"):
             extracted(model)
     with pytest.raises(ValueError, match="entities"):
         extracted(says(calling(("answer", {"summary": "all is well"}))))
-    with pytest.raises(ExtractionError, match="cut off"):
+    with pytest.raises(ComponentError, match="cut off"):
         extracted(Completing(text=json.dumps(FOUND), raw=CUT))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from llama_index_tidal import TidalChatMemory, TidalRetriever
 from llama_index_tidal.retriever import to_recall
-from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Peer, TidalMemory
+from tidal_plugins import HashingEmbedder, InvalidInput, Note, Peer, TidalMemory
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def test_a_scope_sees_only_its_own(library):
 
 @pytest.mark.parametrize("scope", ["anna", (), [], ("user", "")])
 def test_a_wrong_scope_is_refused(library, scope):
-    with pytest.raises(InvalidScope):
+    with pytest.raises(InvalidInput):
         TidalRetriever(library, scope=scope)
 
 

@@ -16,7 +16,7 @@ from graphiti_core.models.edges.edge_db_queries import get_entity_edge_save_bulk
 from graphiti_core.models.nodes.node_db_queries import get_entity_node_save_bulk_query
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
-from tidal_plugins import GraphSinkError, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
+from tidal_plugins import ComponentError, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
 from tidal_plugins.apps.graphs.cypher import server_name
 from tidal_plugins.shown import shown
 
@@ -161,7 +161,7 @@ async def _driver(uri: str, auth: tuple[str, str] | None, database: str) -> Grap
         try:
             return KuzuDriver(uri.removeprefix("kuzu:"))
         except RuntimeError as error:
-            raise GraphSinkError(f"{shown(uri)} cannot be opened: {error!s:.300}") from error
+            raise ComponentError(f"{shown(uri)} cannot be opened: {error!s:.300}") from error
     from graphiti_core.driver.neo4j_driver import Neo4jDriver
 
     user, password = auth or (None, None)

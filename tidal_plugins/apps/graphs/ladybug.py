@@ -10,7 +10,7 @@ from typing import Any
 
 import ladybug
 
-from tidal_plugins import GraphSinkError
+from tidal_plugins import ComponentError
 from tidal_plugins.apps.graphs.cypher import LADYBUG, CypherSink, Row, Step
 from tidal_plugins.shown import shown
 
@@ -19,7 +19,7 @@ class LadybugSink(CypherSink):
     """Writes a graph to a file of LadybugDB, which goes on where Kùzu ended."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Open the file, or make it. One process at a time may have it open. Raises ``GraphSinkError``."""
+        """Open the file, or make it. One process at a time may have it open. Raises ``ComponentError``."""
         place = Path(fspath(path)).absolute()
         super().__init__(f"ladybug:{place}", _Ladybug(place), LADYBUG)
 
@@ -29,7 +29,7 @@ class _Ladybug:
         try:
             self._database = ladybug.Database(str(path))
         except RuntimeError as error:
-            raise GraphSinkError(f"{shown(str(path))} cannot be opened: {error!s:.300}") from error
+            raise ComponentError(f"{shown(str(path))} cannot be opened: {error!s:.300}") from error
         self._connection = ladybug.Connection(self._database)
 
     def define(self, statements: Iterable[str]) -> None:

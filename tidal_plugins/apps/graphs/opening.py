@@ -21,7 +21,7 @@ def open_sink(
 
     ``neo4j://host:7687`` and the other schemes of Bolt are a server, ``ladybug:FILE`` is a file. ``graphiti+`` in front
     of a server, or of ``kuzu:FILE``, writes what Graphiti reads. ``auth`` is user and password. Raises ``InvalidInput``
-    for another address, ``GraphSinkError`` for a file that cannot be opened, and ``ImportError`` for a driver that is
+    for another address, ``ComponentError`` for a file that cannot be opened, and ``ImportError`` for a driver that is
     not installed.
     """
     scheme, _, rest = uri.partition(":") if isinstance(uri, str) else ("", "", "")

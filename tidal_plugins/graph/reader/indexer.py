@@ -12,7 +12,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.errors import Closed, ExtractionError, SecretRefused, StorageError
+from tidal_plugins.errors import Closed, ComponentError, InvalidInput, StorageError
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import mentioned
 from tidal_plugins.graph.handlers import EpisodesOf
@@ -155,7 +155,7 @@ class ModelIndexer:
             return counts
         try:
             self.summarised(self.scope, episode.id, summary)
-        except SecretRefused:
+        except InvalidInput:
             return counts | {"refused": 1}
         return counts | {"summaries": 1}
 
@@ -235,7 +235,7 @@ class ModelIndexer:
 
     def _answer(self, asked: str, schema: type[BaseModel] | None) -> str | Mapping[str, object]:
         if self.reader is None:
-            raise ExtractionError("nobody reads")
+            raise ComponentError("nobody reads")
         self.budget.take_call(self.scope, self.jobs.now())
         try:
             answer = in_time(
@@ -251,9 +251,9 @@ class ModelIndexer:
         except KeyboardInterrupt as error:
             if threading.current_thread() is threading.main_thread():
                 raise
-            raise ExtractionError("the model ended with KeyboardInterrupt") from error
+            raise ComponentError("the model ended with KeyboardInterrupt") from error
         if not isinstance(answer, ModelAnswer):
-            raise ExtractionError(f"a reader returns a ModelAnswer, got {type(answer).__name__}")
+            raise ComponentError(f"a reader returns a ModelAnswer, got {type(answer).__name__}")
         tokens_in, tokens_out = _tokens(answer.tokens_in, asked), _tokens(answer.tokens_out, str(answer.content))
         self.budget.add_tokens(self.scope, tokens_in, tokens_out, self.jobs.now())
         return answer.content

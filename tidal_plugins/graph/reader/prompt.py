@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from tidal_plugins.errors import ExtractionError
+from tidal_plugins.errors import ComponentError
 from tidal_plugins.graph.reading.quotes import TYPES
 from tidal_plugins.model.answer import structures
 from tidal_plugins.model.fence import inert
@@ -157,10 +157,10 @@ def prompt(texts: Sequence[NumberedText], context: Context) -> str:
 
 
 def read(content: str | Mapping[str, Any]) -> Answer:
-    """Return what an answer says. Raises ``ExtractionError`` for an answer in which nothing can be read."""
+    """Return what an answer says. Raises ``ComponentError`` for an answer in which nothing can be read."""
     items = _items(content)
     if items is None:
-        raise ExtractionError("the model's answer holds no relations or facts as JSON; try again, or another model")
+        raise ComponentError("the model's answer holds no relations or facts as JSON; try again, or another model")
     answer = Answer()
     for item in items[:MAX_ITEMS]:
         try:
@@ -169,7 +169,7 @@ def read(content: str | Mapping[str, Any]) -> Answer:
             answer.broken += 1
     answer.broken += len(items[MAX_ITEMS:])
     if items and answer.broken == len(items):
-        raise ExtractionError("the model's answer holds JSON, but nothing that was asked; try again, or another model")
+        raise ComponentError("the model's answer holds JSON, but nothing that was asked; try again, or another model")
     return answer
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.errors import Closed, ExtractionError
+from tidal_plugins.errors import Closed, ComponentError
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
@@ -45,7 +45,7 @@ class EpisodeReader:
         """Return what each message of an episode names and asserts, without those at the ``skipped`` places. Secrets
         are not read.
 
-        May wait for a model; call it without holding locks. Raises ``ExtractionError`` for a wrong answer, ``Closed``
+        May wait for a model; call it without holding locks. Raises ``ComponentError`` for a wrong answer, ``Closed``
         if the memory was closed, and whatever the extractor raises.
         """
         has_text = [place for place, message in enumerate(episode.messages) if _has_text(message)]
@@ -78,7 +78,7 @@ class EpisodeReader:
         except KeyboardInterrupt as error:
             if threading.current_thread() is threading.main_thread():
                 raise
-            raise ExtractionError("the extractor ended with KeyboardInterrupt") from error
+            raise ComponentError("the extractor ended with KeyboardInterrupt") from error
         return _checked(found, len(texts))
 
 
@@ -94,15 +94,15 @@ def _technical(found: Extraction) -> Extraction:
 
 
 def _checked(found: object, count: int) -> Sequence[Extraction]:
-    """Return an extractor's answer, or raise ``ExtractionError``. Spans are checked when the answer is written."""
+    """Return an extractor's answer, or raise ``ComponentError``. Spans are checked when the answer is written."""
     if not isinstance(found, Sequence) or not all(isinstance(one, Extraction) for one in found):
-        raise ExtractionError(f"extract_graph must return a list of Extractions, got {type(found).__name__}")
+        raise ComponentError(f"extract_graph must return a list of Extractions, got {type(found).__name__}")
     if len(found) != count:
-        raise ExtractionError(f"extract_graph must return one Extraction a text: {count}, not {len(found)}")
+        raise ComponentError(f"extract_graph must return one Extraction a text: {count}, not {len(found)}")
     for one in found:
         if max(len(one.mentions), len(one.assertions)) > MAX_FOUND or _chars(one) > MAX_FOUND_CHARS:
             size = max(len(one.mentions), len(one.assertions))
-            raise ExtractionError(f"an extractor found {size:,} things of {_chars(one):,} characters in one text")
+            raise ComponentError(f"an extractor found {size:,} things of {_chars(one):,} characters in one text")
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import BaseModel, Field, ValidationError
 
-from tidal_plugins.errors import ExtractionError
+from tidal_plugins.errors import ComponentError
 from tidal_plugins.graph.reading.quotes import (
     INVENTED,
     TYPES,
@@ -82,7 +82,7 @@ def extracted(
 
     ``ask`` gets a prompt with at most ``max_chars`` characters of texts, and returns a structure or plain text. Names
     and quotations are looked up in the texts; one that is not found has the empty span ``INVENTED``. Raises
-    ``ExtractionError`` for an answer that cannot be read.
+    ``ComponentError`` for an answer that cannot be read.
     """
     found: list[list[Extraction]] = [[] for _ in texts]
     for pieces in _portions(texts, max_chars):
@@ -99,7 +99,7 @@ def prompt(texts: Sequence[str]) -> str:
 
 
 def read(answer: Found | str) -> Found:
-    """Return what an answer found, a structure or JSON in a text. Raises ``ExtractionError`` for neither."""
+    """Return what an answer found, a structure or JSON in a text. Raises ``ComponentError`` for neither."""
     if isinstance(answer, Found):
         return answer
     for value in structures(answer):
@@ -107,7 +107,7 @@ def read(answer: Found | str) -> Found:
             return Found.model_validate(value)
         except ValidationError:
             continue
-    raise ExtractionError("the model's answer holds no entities and relations as JSON; try again, or another model")
+    raise ComponentError("the model's answer holds no entities and relations as JSON; try again, or another model")
 
 
 # portions

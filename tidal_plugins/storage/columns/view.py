@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.storage.columns.arrays import Arrays
 from tidal_plugins.storage.columns.codes import Codes, candidates
 from tidal_plugins.storage.columns.filters import passing, strange
@@ -68,13 +68,13 @@ class Columns(ABC):
         """Return the ``k`` entries whose best passage has the highest cosine with ``unit``, best first.
 
         If only codes are held, these are the best of the candidates that codes give, compared exactly. Raises
-        ``InvalidVector`` for a vector of another size.
+        ``InvalidInput`` for a vector of another size.
         """
         import numpy as np
 
         arrays = self.arrays
         if arrays.dimensions and len(unit) != arrays.dimensions:
-            raise InvalidVector(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
+            raise InvalidInput(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
         if not len(arrays.vectored):
             return Found.none()
         if arrays.codes is None:

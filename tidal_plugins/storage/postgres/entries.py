@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.damage import SCOPES
@@ -72,7 +72,7 @@ class PostgresEntries(PostgresBase, EntryStore):
         two writers wait for each other."""
         sizes = dict.fromkeys(len(unit) for item in prepared for unit in item.units if unit is not None)
         if len(sizes) > 1:
-            raise InvalidVector(f"all vectors have one size, got {', '.join(map(str, sizes))}")
+            raise InvalidInput(f"all vectors have one size, got {', '.join(map(str, sizes))}")
         size, number = next(iter(sizes), None), number_of(scope)
         keys = len(prepared) + sum(len(item.units) for item in prepared)
         statements = ((_EXISTING, [number, [item.id for item in prepared]]), (_NEXT, [number, keys]))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.storage.base import Outdated, Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.postgres.connections import Connections
@@ -74,7 +74,7 @@ def sharing(db: Connections, size: int | None) -> list[Statement]:
 
 
 def generation_for(db: Connections, size: int | None, found: Sequence[Sequence[tuple[int, int]]]) -> int:
-    """Return the generation in which vectors of a size are to be written, or raise ``InvalidVector``.
+    """Return the generation in which vectors of a size are to be written, or raise ``InvalidInput``.
 
     No other generation takes its place before the transaction ends.
     """
@@ -105,9 +105,9 @@ def locked_state(db: Connections) -> tuple[int, int]:
 
 
 def check_size(size: int, expected: int) -> None:
-    """Raise ``InvalidVector`` for a vector of another size than that of the store's. All vectors have one size."""
+    """Raise ``InvalidInput`` for a vector of another size than that of the store's. All vectors have one size."""
     if expected and size != expected:
-        raise InvalidVector(f"a vector has {size} dimensions, not {expected} as the store's")
+        raise InvalidInput(f"a vector has {size} dimensions, not {expected} as the store's")
 
 
 def _size(db: Connections, dimensions: int, vectors: int) -> int:
@@ -146,7 +146,7 @@ def remove_replaced(db: Connections) -> None:
 def _store(db: Connections, units: Mapping[int, NDArray[np.float32]], generation: int, dimensions: int) -> None:
     sizes = {len(unit) for unit in units.values()} | ({dimensions} if dimensions else set())
     if len(sizes) > 1:
-        raise InvalidVector(f"new vectors have one size, got {', '.join(map(str, sorted(sizes)))}")
+        raise InvalidInput(f"new vectors have one size, got {', '.join(map(str, sorted(sizes)))}")
     known = db.rows(ALL, _SCOPES, generation + 1, generation, list(units)) if units else []
     if not known:
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.errors import NotADatabase, ReadOnly, SchemaTooNew, SchemaTooOld
+from tidal_plugins.errors import ReadOnly, StorageError
 from tidal_plugins.storage.documents import STORE
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.translation import translated
@@ -205,17 +205,17 @@ def prepare(connection: psycopg.Connection[Any], path: str, partitions: int, *, 
 
 
 def _is_there(connection: psycopg.Connection[Any], path: str) -> bool:
-    """Return whether the schema is there. Raises ``NotADatabase``, ``SchemaTooNew`` and ``SchemaTooOld``."""
+    """Return whether the schema is there. Raises ``StorageError``."""
     found = connection.execute(_FIND).fetchone()
     state, scopes = found if found is not None else (False, False)
     if not state and not scopes:
         return False
     if not state or not scopes:
-        raise NotADatabase(f"{path} has tables of this library's names that are not its own; use another database")
+        raise StorageError(f"{path} has tables of this library's names that are not its own; use another database")
     row = connection.execute("SELECT version FROM tidal_state").fetchone()
     version = int(row[0]) if row else 0
     if version > VERSION:
-        raise SchemaTooNew(f"{path} has schema version {version}, this library reads {VERSION}; upgrade tidal-plugins")
+        raise StorageError(f"{path} has schema version {version}, this library reads {VERSION}; upgrade tidal-plugins")
     if version < VERSION:
-        raise SchemaTooOld(f"{path} has schema version {version}, this library reads {VERSION}; use a new database")
+        raise StorageError(f"{path} has schema version {version}, this library reads {VERSION}; use a new database")
     return True

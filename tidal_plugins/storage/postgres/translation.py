@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from tidal_plugins.errors import Busy, DiskFull, InvalidInput, InvalidText, QueryTimeout, ReadOnly, StorageError
+from tidal_plugins.errors import Busy, DiskFull, InvalidInput, QueryTimeout, ReadOnly, StorageError
 from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as error:
-        raise InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
+        raise InvalidInput(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
     except psycopg.Error as error:
         raise translation(path, error) from error
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tidal_plugins.errors import InvalidScope, NotFound
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import (
@@ -232,7 +232,7 @@ class EntryStore(SQLStore, Entries):
     def _prepared(self, scope: Scope, record: Record) -> Prepared:
         entry, passages = record.entry, record.passages or ()
         if entry.scope != scope:
-            raise InvalidScope(f"entry {shown(entry.id)} is of scope {shown(entry.scope)}, not {shown(scope)}")
+            raise InvalidInput(f"entry {shown(entry.id)} is of scope {shown(entry.scope)}, not {shown(scope)}")
         row = to_row(entry)
         self.dialect.check(row)
         self.dialect.check(passage.terms for passage in passages)
@@ -279,7 +279,7 @@ class EntryStore(SQLStore, Entries):
 
     @abstractmethod
     def _place(self, scope: Scope, prepared: Sequence[Prepared], *, new: bool) -> Place:
-        """Return what must be known before records are written. Raises ``InvalidVector`` for vectors of two sizes."""
+        """Return what must be known before records are written. Raises ``InvalidInput`` for vectors of two sizes."""
 
     @abstractmethod
     def _add_passages(self, scope: Scope, entries: Sequence[Indexed], place: Place) -> None:

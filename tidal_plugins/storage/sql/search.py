@@ -180,7 +180,7 @@ class SearchStore(SQLStore, Search):
 
     @abstractmethod
     def _check_size(self, unit: NDArray[np.float32]) -> None:
-        """Raise ``InvalidVector`` for a vector of another size than that of the store's."""
+        """Raise ``InvalidInput`` for a vector of another size than that of the store's."""
 
     @abstractmethod
     def _worded(self, scope: Scope, terms: Sequence[str]) -> Columns:

@@ -272,7 +272,7 @@ class Connections(Statements):
                 connection.execute("ROLLBACK")
 
     def _check_file(self, connection: apsw.Connection, seconds: float = 0.0) -> None:
-        """Raise ``FileReplaced`` if the file is not the one that was opened, unless that was seen so lately."""
+        """Raise ``StorageError`` if the file is not the one that was opened, unless that was seen so lately."""
         now = time.monotonic()
         if now - self._checked.get(connection, -inf) >= seconds:
             self._checked.pop(connection, None)

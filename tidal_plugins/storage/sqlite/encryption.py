@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import EncryptionError, InvalidInput
+from tidal_plugins.errors import InvalidInput, StorageError
 
 if TYPE_CHECKING:
     import apsw
@@ -30,13 +30,13 @@ _RAW = "raw:"
 
 
 def check_key(key: object, name: str = "key") -> None:
-    """Raise ``InvalidInput`` for a key that is no function, and ``EncryptionError`` where there are no ciphers."""
+    """Raise ``InvalidInput`` for a key that is no function, and ``StorageError`` where there are no ciphers."""
     import apsw
 
     if not callable(key):
         raise InvalidInput(f"{name}= is a function that returns the key, such as lambda: os.environ['MEMORY_KEY']")
     if not hasattr(apsw, "mc_version"):
-        raise EncryptionError(f"this SQLite has no ciphers; {INSTALL}, which takes the place of apsw")
+        raise StorageError(f"this SQLite has no ciphers; {INSTALL}, which takes the place of apsw")
 
 
 def unlock(connection: apsw.Connection, key: Key) -> None:
@@ -47,20 +47,20 @@ def unlock(connection: apsw.Connection, key: Key) -> None:
 
 
 def in_hex(key: Key) -> str:
-    """Return a key as SQLite takes it. No message shows it. Raises ``EncryptionError``."""
+    """Return a key as SQLite takes it. No message shows it. Raises ``StorageError``."""
     try:
         secret = key()
     except Exception as error:
-        raise EncryptionError(f"the function that returns the key failed with {type(error).__name__}") from error
+        raise StorageError(f"the function that returns the key failed with {type(error).__name__}") from error
     if isinstance(secret, bytes) and len(secret) == KEY_BYTES:
         return f"{_RAW}{secret.hex()}".encode().hex()
     if isinstance(secret, str) and secret and not secret.startswith(_RAW):
         return secret.encode(errors="surrogatepass").hex()
-    raise EncryptionError(
+    raise StorageError(
         f"a key is {KEY_BYTES} random bytes, such as os.urandom({KEY_BYTES}), or a passphrase that does not begin with "
         f"{_RAW!r}"
     )
 
 
-def wrong_key(path: str) -> EncryptionError:
-    return EncryptionError(f"{path} cannot be read with this key: its key is another one, or it is not encrypted")
+def wrong_key(path: str) -> StorageError:
+    return StorageError(f"{path} cannot be read with this key: its key is another one, or it is not encrypted")

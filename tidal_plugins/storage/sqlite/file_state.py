@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidal_plugins.errors import NotADatabase, ReadOnly, StorageError
+from tidal_plugins.errors import ReadOnly, StorageError
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.opening import PLACES, checked_schema
 from tidal_plugins.storage.sqlite.pages import CIPHERS, OS, is_damaged, uncheck, vfs
@@ -70,7 +70,7 @@ def look(path: str) -> FileState:
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
     if not stat.S_ISREG(file.st_mode):  # opening a pipe waits for who writes into it
-        raise NotADatabase(f"{path} is no file; name the file of a memory")
+        raise StorageError(f"{path} is no file; name the file of a memory")
     log = _stat(real + "-wal")
     indexed = _stat(real + "-shm") is not None
     return FileState(
@@ -106,7 +106,7 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # SQLite keeps the log's index in memory then
             connection.execute("PRAGMA trusted_schema = OFF")
             if not _complete(connection, path, key):
-                raise NotADatabase(f"{path} is empty: no memory was ever opened there")
+                raise StorageError(f"{path} is empty: no memory was ever opened there")
             connection.enable_load_extension(True)
             connection.load_extension(sqlite_vec.loadable_path())
             connection.enable_load_extension(False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from tidal_plugins.errors import FileReplaced
+from tidal_plugins.errors import StorageError
 
 _Inode = tuple[int, int] | None
 
@@ -31,14 +31,14 @@ class FileIdentity(NamedTuple):
         return cls(real, _inode(real), _inode(f"{real}-wal"), _inode(f"{real}-shm"))
 
     def check(self, path: str) -> None:
-        """Raise ``FileReplaced`` if the files at a path are not these."""
+        """Raise ``StorageError`` if the files at a path are not these."""
         self.check_file(path)
         for inode, part in ((self.log, f"{self.real}-wal"), (self.log_index, f"{self.real}-shm")):
             if _inode(part) != inode:
                 raise _replaced(part)
 
     def check_file(self, path: str) -> None:
-        """Raise ``FileReplaced`` if the file at a path is not this one, whatever its log is."""
+        """Raise ``StorageError`` if the file at a path is not this one, whatever its log is."""
         if _inode(path) != self.file:
             raise _replaced(path)
 
@@ -51,8 +51,8 @@ def _inode(path: str) -> _Inode:
     return found.st_dev, found.st_ino
 
 
-def _replaced(path: str) -> FileReplaced:
-    return FileReplaced(
+def _replaced(path: str) -> StorageError:
+    return StorageError(
         f"{path} was {'replaced' if _inode(path) else 'deleted or moved'} while it was open: nothing more is read or "
         "written. Close the memory in every process, put the file in order, and open it again"
     )

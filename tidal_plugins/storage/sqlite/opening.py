@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
+from tidal_plugins.errors import InvalidInput, ReadOnly, StorageError
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite import pages
 from tidal_plugins.storage.sqlite.encryption import Key, unlock, wrong_key
@@ -38,7 +38,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
         raise InvalidInput(f"{shown(text)} names no file; pass a path such as 'agent.db', or 'memory://' for none")
     absolute = Path(text).absolute()
     if os.path.isdir(absolute):  # noqa: PTH112 (Path.is_dir raises where a folder may not be entered)
-        raise NotADatabase(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")
+        raise StorageError(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")
     if not os.path.isdir(absolute.parent):  # noqa: PTH112
         raise InvalidInput(f"the folder {absolute.parent} does not exist or may not be entered; create it first")
     return str(absolute)
@@ -59,7 +59,7 @@ def open_file(
     import sqlite_vec
 
     if os.path.isfile(path) and 0 < os.path.getsize(path) < SMALLEST_FILE:  # noqa: PTH113, PTH202
-        raise NotADatabase(f"{path} is not an SQLite database; give the memory a file of its own")
+        raise StorageError(f"{path} is not an SQLite database; give the memory a file of its own")
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create_file else 0)
     connection = apsw.Connection(path, flags=flags, vfs=pages.vfs(key))
     try:
@@ -110,7 +110,7 @@ def _times(found: apsw.FTS5ExtensionApi, *_: object) -> int:
 
 
 def checked_schema(connection: apsw.Connection, path: str, key: Key | None) -> bool:
-    """Return whether the schema is there, or raise ``EncryptionError`` for a key that does not fit.
+    """Return whether the schema is there, or raise ``StorageError`` for a key that does not fit.
 
     Looked up before anything is changed: a file that is refused stays as it is.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tidal_plugins.errors import Busy, InvalidInput, NotADatabase
+from tidal_plugins.errors import Busy, InvalidInput, StorageError
 from tidal_plugins.storage.sqlite.encryption import Key, check_key, in_hex, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import settle, take_back
@@ -25,8 +25,8 @@ def rekey(path: str | os.PathLike[str], *, key: Key | None = None, new_key: Key 
         new_key: returns its key from now on; ``None`` to take the encryption off.
 
     A process that is killed meanwhile leaves the old key in force. Backups keep the key that they were made with.
-    Raises ``Busy`` while the memory is open somewhere, ``EncryptionError`` for a key that does not fit, and
-    ``StorageError``.
+    Raises ``Busy`` while the memory is open somewhere, and ``StorageError``, also for a key that does
+    not fit.
     """
     if key is None and new_key is None:
         raise InvalidInput("say what changes: key= is the key of the file, new_key= the one that takes its place")
@@ -35,7 +35,7 @@ def rekey(path: str | os.PathLike[str], *, key: Key | None = None, new_key: Key 
             check_key(each, name)
     text = checked_path(path)
     if not os.path.isfile(text):  # noqa: PTH113 (Path.is_file raises where a folder may not be entered)
-        raise NotADatabase(f"there is no file {text}; open a new memory with TidalMemory(path, key=…)")
+        raise StorageError(f"there is no file {text}; open a new memory with TidalMemory(path, key=…)")
     secret = "" if new_key is None else in_hex(new_key)
     with FILE_LOCKS.reading(text, TIMEOUT) as alone:
         if not alone:
@@ -53,7 +53,7 @@ def _rekey(path: str, key: Key | None, secret: str) -> None:
         if key is not None:
             unlock(connection, key)
         if not checked_schema(connection, path, key):
-            raise NotADatabase(f"{path} is empty: no memory was ever opened there")
+            raise StorageError(f"{path} is empty: no memory was ever opened there")
         settle(connection, path)
         take_back(connection)  # the log goes now
         connection.pragma("locking_mode", "exclusive")

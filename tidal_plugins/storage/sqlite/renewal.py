@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.storage.base import Outdated, Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.sqlite.connections import Connections
@@ -51,7 +51,7 @@ def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int
     replaced = _removed(db, most)
     sizes = {len(unit) for unit in units.values()} | {db.one(_SIZE)} - {None}
     if len(sizes) > 1:
-        raise InvalidVector(f"new vectors have one size, got {', '.join(str(size // 4) for size in sorted(sizes))}")
+        raise InvalidInput(f"new vectors have one size, got {', '.join(str(size // 4) for size in sorted(sizes))}")
     known = db.rows(_SCOPES, to_json(list(units)))
     stored = [(key, scope, units[key], vector_checksum(key, scope, units[key])) for key, scope in known]
     db.run_each(_STORE, stored)

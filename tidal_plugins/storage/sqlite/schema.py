@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import NotADatabase, SchemaTooNew, SchemaTooOld
+from tidal_plugins.errors import StorageError
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
 if TYPE_CHECKING:
@@ -202,21 +202,21 @@ STATEMENTS = "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NO
 def has_schema(connection: apsw.Connection) -> bool:
     """Return whether the file has the schema; an empty file has none. Nothing is changed.
 
-    Raises ``NotADatabase`` for another program's file, ``SchemaTooNew`` and ``SchemaTooOld`` for one of another
-    version of this library. Call it inside a transaction: another process may be creating the schema.
+    Raises ``StorageError`` for another program's file, and for one of another version of this library.
+    Call it inside a transaction: another process may be creating the schema.
     """
     version = int(connection.pragma("user_version")) & SCHEMA_BITS
     application = int(connection.pragma("application_id"))
     if application != APPLICATION_ID and (application or version or connection.execute(_HAS_TABLES).get):
-        raise NotADatabase(
+        raise StorageError(
             f"{connection.filename} is an SQLite database of another program; give the memory a file of its own"
         )
     if version > VERSION:
-        raise SchemaTooNew(
+        raise StorageError(
             f"{connection.filename} has schema version {version}, this library reads {VERSION}; upgrade tidal-plugins"
         )
     if 0 < version < VERSION:
-        raise SchemaTooOld(
+        raise StorageError(
             f"{connection.filename} has schema version {version}, this library reads {VERSION} and has no migrations "
             "before its version 1.0; record into a new file, or read this one with the version that wrote it"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import Corrupt, InvalidVector
+from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Renewal
 from tidal_plugins.storage.checksums import vector_checksum
@@ -73,11 +73,11 @@ class SQLiteSearch(SQLiteBase, SearchStore):
 
 
 def check_size(db: Connections, units: Iterable[NDArray[np.float32] | None]) -> None:
-    """Raise ``InvalidVector`` for a vector of another size than the first. All vectors of a store have one size."""
+    """Raise ``InvalidInput`` for a vector of another size than the first. All vectors of a store have one size."""
     expected = _dimensions(db)
     for unit in units:
         if unit is not None and len(unit) != (expected := expected or len(unit)):
-            raise InvalidVector(f"a vector has {len(unit)} dimensions, not {expected} as the store's")
+            raise InvalidInput(f"a vector has {len(unit)} dimensions, not {expected} as the store's")
 
 
 def _dimensions(db: Connections) -> int:

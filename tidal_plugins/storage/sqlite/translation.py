@@ -12,8 +12,6 @@ from tidal_plugins.errors import (
     Corrupt,
     DiskFull,
     InvalidInput,
-    InvalidText,
-    NotADatabase,
     ReadOnly,
     StorageError,
 )
@@ -52,7 +50,7 @@ def _translation(path: str, error: BaseException) -> Exception | None:
     if isinstance(error, UnicodeDecodeError):
         return Corrupt(f"{path} is damaged: it holds a text that is not UTF-8; restore it from a backup")
     if isinstance(error, UnicodeEncodeError):
-        return InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing")
+        return InvalidInput(f"a text holds a lone surrogate ({error.reason}); replace it before storing")
     if isinstance(error, OverflowError):
         return InvalidInput(f"a number is too large for SQLite ({error})")
     return None
@@ -69,7 +67,7 @@ def _of_sqlite(path: str, error: apsw.Error) -> Exception:
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return ReadOnly(f"{path} cannot be opened for writing ({error}); check its permissions and its folder's")
         case apsw.NotADBError():
-            return NotADatabase(
+            return StorageError(
                 f"{path} is not an SQLite database, or it is encrypted; give the memory a file of its own, or key="
             )
         case apsw.CorruptError() | apsw.SQLError() | apsw.ConstraintError() if _is_of_keywords(str(error)):

@@ -32,16 +32,10 @@ from rich.table import Table
 from benchmarks.conversations import load
 from benchmarks.embedders import EMBEDDERS, add_embedder
 from benchmarks.tables import options, wide
-from tidal_plugins import (
-    Affect,
-    Embedder,
-    EmbeddingEmotion,
-    LexiconEmotion,
-    TidalError,
-    TidalMemory,
-)
+from tidal_plugins import Affect, EmbeddingEmotion, LexiconEmotion, TidalError, TidalMemory
 from tidal_plugins.affect.embedding import LABELS, PLACES
 from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.protocols import Embedder
 from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidal_plugins import Embedder, Exchange, HashingEmbedder, Message, OnnxEmbedder, SentenceTransformerEmbedder
+from tidal_plugins import Exchange, HashingEmbedder, Message, OnnxEmbedder, SentenceTransformerEmbedder
 from tidal_plugins.english.words import STOP_WORDS
-from tidal_plugins.protocols import SentenceEncoder
+from tidal_plugins.protocols import Embedder, SentenceEncoder
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "int8": OnnxEmbedder,

@@ -27,7 +27,8 @@ from langgraph.store.sqlite import SqliteStore
 from benchmarks.embedders import EMBEDDERS, add_embedder
 from benchmarks.tables import options, table, timed, wide
 from langgraph_tidal import TidalStore
-from tidal_plugins import Embedder, TidalError, TidalMemory
+from tidal_plugins import TidalError, TidalMemory
+from tidal_plugins.protocols import Embedder
 
 FILE_CHARS = 300_000
 HERE = ("files", "user")

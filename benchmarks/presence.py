@@ -35,9 +35,10 @@ from benchmarks import conversations, story
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.story import Document, Story, Turn, load
 from benchmarks.tables import options, wide
-from tidal_plugins import Affect, Embedder, PresenceStep, ProactiveMessage, Settings, TidalMemory
-from tidal_plugins.model.presence import Attention, PresenceState
+from tidal_plugins import Affect, ProactiveMessage, Settings, TidalMemory
+from tidal_plugins.model.presence import Attention, PresenceState, PresenceStep
 from tidal_plugins.presence.ticks import mood, tick
+from tidal_plugins.protocols import Embedder
 from tidal_plugins.scoring.salience import gate
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning

@@ -36,7 +36,6 @@ from tidal_plugins import (
     Assertion,
     Exchange,
     Extraction,
-    GraphExtractor,
     HashingEmbedder,
     Mention,
     Message,
@@ -44,6 +43,7 @@ from tidal_plugins import (
     TidalError,
     TidalMemory,
 )
+from tidal_plugins.protocols import GraphExtractor
 from tools.databases import served
 from tools.postgres import NoServer
 

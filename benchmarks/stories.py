@@ -33,7 +33,8 @@ from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.story import Check, Document, Story, Turn, load
 from benchmarks.story_checks import SETTINGS, TYPES, Asking
 from benchmarks.tables import options, wide
-from tidal_plugins import Embedder, TidalError, TidalMemory
+from tidal_plugins import TidalError, TidalMemory
+from tidal_plugins.protocols import Embedder
 from tidal_plugins.testing import FrozenClock
 
 

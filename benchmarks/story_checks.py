@@ -15,18 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.story import Check, Story
-from tidal_plugins import (
-    Compaction,
-    DiskFiles,
-    Embedder,
-    Exchange,
-    Message,
-    RestoredFile,
-    Settings,
-    TidalMemory,
-)
+from tidal_plugins import Compaction, DiskFiles, Exchange, Message, Settings, TidalMemory
+from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.exchange import turn as messages_of
 from tidal_plugins.model.graph import Relation
+from tidal_plugins.protocols import Embedder
 
 SETTINGS: Final = Settings(storage={"durability": "fast"}, graph={"background": False})
 """The defaults, but no thread reads turns while the next one is under way: nothing is left to chance."""

@@ -18,13 +18,13 @@ import io
 import re
 import textwrap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
 import tidal_plugins
 import tidal_plugins.errors
-from tidal_plugins import Policy, Settings, TidalError, TidalMemory
+from tidal_plugins import Policy, Settings, TidalError, TidalMemory, protocols
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -219,6 +219,11 @@ def test_the_reference_has_every_public_name() -> None:
     }
     errors = {name for name, kind in vars(tidal_plugins.errors).items() if isinstance(kind, type)}
     public = {f"tidal_plugins.{name}" for name in tidal_plugins.__all__ if name not in errors}
+    public |= {
+        f"{kind.__module__}.{name}"
+        for name, kind in vars(protocols).items()
+        if getattr(kind, "_is_protocol", False) and kind is not Protocol
+    }
     for adapter in map(
         importlib.import_module,
         (*FRAMEWORKS, "tidal_plugins.apps.graphs", "tidal_plugins.apps.inspect", "tidal_plugins.apps.mcp"),

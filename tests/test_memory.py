@@ -19,7 +19,6 @@ from tidal_plugins import (
     Closed,
     Exchange,
     HashingEmbedder,
-    Imported,
     InvalidInput,
     Message,
     Note,
@@ -29,6 +28,7 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
+from tidal_plugins.model.imported import Imported
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 

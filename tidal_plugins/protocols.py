@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from tidal_plugins.errors import InvalidInput
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.fact import Claim
-    from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
+    from tidal_plugins.model.graph import Extraction
     from tidal_plugins.model.reader import ModelAnswer
     from tidal_plugins.model.recall import Coverage
     from tidal_plugins.model.sentence import SentenceTags
@@ -183,31 +182,6 @@ class Redactor(Protocol):
     """
 
     def find(self, text: str) -> Sequence[Secret]: ...
-
-
-@runtime_checkable
-class GraphStore(Protocol):
-    """The operations of a walk over the graph, which is kept in this store or on a server.
-
-    ``edges`` returns the relations at ``nodes``, at most ``each`` at every node, the most confident first. They are
-    valid and believed at these times, and have one of ``predicates`` (``None``: any). With ``inward``, the node is
-    their object. Negated relations are no edges. ``entities`` and ``relations`` return the known ones by id.
-    """
-
-    def edges(
-        self,
-        nodes: Collection[str],
-        *,
-        predicates: Collection[str] | None,
-        inward: bool,
-        valid_at: datetime,
-        believed_at: datetime,
-        each: int,
-    ) -> Sequence[Edge]: ...
-
-    def entities(self, ids: Collection[str]) -> Mapping[str, Entity]: ...
-
-    def relations(self, ids: Collection[str], believed_at: datetime) -> Mapping[str, Relation]: ...
 
 
 @runtime_checkable

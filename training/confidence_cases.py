@@ -13,7 +13,8 @@ from benchmarks import story
 from benchmarks.conversations import ADVERSARIAL, Conversation, fill, load
 from benchmarks.retrieval import turns_of
 from benchmarks.story_checks import SETTINGS, folded
-from tidal_plugins import Affect, Embedder, TidalMemory
+from tidal_plugins import Affect, TidalMemory
+from tidal_plugins.protocols import Embedder
 from tidal_plugins.settings import Profile
 from tidal_plugins.testing import FrozenClock
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins import Embedder
+    from tidal_plugins.protocols import Embedder
 
 STRENGTH = 3.0
 """Inverse of the penalty on large weights; 10 and 30 did no better on the dev split."""

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from tests.sentences import sentences
 from tidal_plugins import (
     Affect,
-    Embedder,
     EmbedderMismatch,
     EmbeddingEmotion,
-    EmotionEstimator,
     HashingEmbedder,
     InvalidInput,
     LexiconEmotion,
@@ -28,6 +26,7 @@ from tidal_plugins import (
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.embedding import LABELS, PLACES, PRIMARY, SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
+from tidal_plugins.protocols import Embedder, EmotionEstimator
 
 SENTENCES = sentences(__file__)
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
 from tests.sentences import sentences
-from tidal_plugins import Affect, EmotionEstimator, LexiconEmotion, TidalError
+from tidal_plugins import Affect, LexiconEmotion, TidalError
 from tidal_plugins.affect import lexicon
 from tidal_plugins.affect.lexicon import READ_CHARS
+from tidal_plugins.protocols import EmotionEstimator
 
 SENTENCES = sentences(__file__)
 

@@ -20,15 +20,10 @@ from benchmarks.scale_model import Assumptions, measured, plan
 from benchmarks.story_checks import File
 from benchmarks.tables import METRICS, ndcg, ranks_of, recall, reciprocal_rank, scores
 from tests.benchmarks.data import written
-from tidal_plugins import (
-    Affect,
-    ContextOverflow,
-    Embedder,
-    HashingEmbedder,
-    Message,
-)  # fmt: skip
+from tidal_plugins import Affect, ContextOverflow, HashingEmbedder, Message
 from tidal_plugins.affect.embedding import LABELS
 from tidal_plugins.model.graph import Relation
+from tidal_plugins.protocols import Embedder  # fmt: skip
 from tidal_plugins.scoring.text import terms
 
 # recall

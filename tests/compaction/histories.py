@@ -9,7 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tidal_plugins import Exchange, Message, Size, ToolCall
+from tidal_plugins import Exchange, Message, ToolCall
+from tidal_plugins.model.compaction import Size
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 _TOPICS = """

@@ -17,18 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from tests.compaction.histories import flat, size_of
-from tidal_plugins import (
-    Compaction,
-    Exchange,
-    Forgotten,
-    Kept,
-    Message,
-    RestoredFile,
-    Size,
-    TidalMemory,
-    ToolCall,
-    Written,
-)
+from tidal_plugins import Compaction, Exchange, Forgotten, Message, TidalMemory, ToolCall
+from tidal_plugins.model.compaction import Kept, RestoredFile, Size, Written
 
 WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)
 """Least and most room that is kept free for the whisper: 500 characters, which in some scripts are words."""

@@ -22,18 +22,15 @@ from tidal_plugins import (
     Exchange,
     Forgotten,
     InvalidInput,
-    Kept,
     Message,
     NotFound,
-    RestoredFile,
     Settings,
-    Size,
-    Source,
     Statement,
     TidalMemory,
     ToolCall,
-    Written,
 )
+from tidal_plugins.model.compaction import Kept, RestoredFile, Size, Written
+from tidal_plugins.model.summary import Source
 from tidal_plugins.tuning import Tuning
 
 AMPLE = 10**9

@@ -8,7 +8,8 @@ import pytest
 
 from tests.compaction.test_file_replay import DONE, compacted, shown
 from tests.sentences import sentences
-from tidal_plugins import Message, RestoredFile, ToolCall
+from tidal_plugins import Message, ToolCall
+from tidal_plugins.model.compaction import RestoredFile
 
 Call = tuple[str, dict[str, Any], str]
 

@@ -13,7 +13,8 @@ import pytest
 from tests.compaction.test_file_dialects import NUMBERED, Call, bash
 from tests.compaction.test_file_replay import DONE, compacted
 from tests.waiting import PATIENCE
-from tidal_plugins import DiskFiles, HashingEmbedder, InvalidInput, Message, RestoredFile, TidalMemory, ToolCall
+from tidal_plugins import DiskFiles, HashingEmbedder, InvalidInput, Message, TidalMemory, ToolCall
+from tidal_plugins.model.compaction import RestoredFile
 
 SECRET = "the key of the harbour master\n"
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.compaction.workshop import Workshop
-from tidal_plugins import Compaction, DiskFiles, HashingEmbedder, Message, RestoredFile, TidalMemory
+from tidal_plugins import Compaction, DiskFiles, HashingEmbedder, Message, TidalMemory
+from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.tuning import Tuning
 
 ROOMY = Tuning(compaction={"max_files": 50, "file": 0.9, "files": 0.9, "least": 0.05, "target": 0.2})

@@ -13,7 +13,9 @@ import pytest
 
 from tests.compaction.histories import chat, size_of, step, tokens_of
 from tests.compaction.oracle import WHISPER, texts
-from tidal_plugins import Compaction, FileTool, Message, NotFound, RestoredFile, Settings, Size
+from tidal_plugins import Compaction, Message, NotFound, Settings
+from tidal_plugins.model.compaction import RestoredFile, Size
+from tidal_plugins.settings import FileTool
 from tidal_plugins.testing import NOON
 
 ASKED = Message("user", "Work on it.", "work")

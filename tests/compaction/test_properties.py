@@ -18,13 +18,12 @@ from tidal_plugins import (
     ContextOverflow,
     Exchange,
     HashingEmbedder,
-    Kept,
     Message,
     NotFound,
     Settings,
-    Size,
     TidalMemory,
 )
+from tidal_plugins.model.compaction import Kept, Size
 from tidal_plugins.testing import FrozenClock
 
 FAST = Settings(storage={"durability": "fast"}, graph={"background": False})

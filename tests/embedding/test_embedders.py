@@ -12,14 +12,8 @@ import numpy as np
 import pytest
 
 from tests.embedding.models import ID, TEXTS, run
-from tidal_plugins import (
-    Embedder,
-    EmbeddingError,
-    HashingEmbedder,
-    InvalidInput,
-    OnnxEmbedder,
-    SentenceTransformerEmbedder,
-)
+from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, OnnxEmbedder, SentenceTransformerEmbedder
+from tidal_plugins.protocols import Embedder
 
 Make = Callable[..., Any]
 

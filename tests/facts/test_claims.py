@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
 from tests.tables import tables, wrong
-from tidal_plugins import (
-    Claim,
-    FactConflict,
-    HashingEmbedder,
-    InvalidInput,
-    Message,
-    Settings,
-    TidalMemory,
-)
+from tidal_plugins import Claim, HashingEmbedder, InvalidInput, Message, Settings, TidalMemory
+from tidal_plugins.model.fact import FactConflict
 
 TABLE = tables("facts/claims.jsonl")
 FACTS: dict[str, Any] = {

@@ -13,9 +13,7 @@ import pytest
 from tests.waiting import PATIENCE
 from tidal_plugins import (
     Claim,
-    ClaimExtractor,
     Exchange,
-    Facts,
     Forgotten,
     HashingEmbedder,
     InvalidInput,
@@ -25,6 +23,8 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
+from tidal_plugins.facts.mapping import Facts
+from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock
 

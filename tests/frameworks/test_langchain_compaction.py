@@ -32,8 +32,9 @@ from langchain_tidal.messages import by_compaction, by_human, is_notice
 from langchain_tidal.sizes import size_of
 from tests.frameworks.conftest import texts, thread, user
 from tests.frameworks.test_compaction import CITED, LIMIT, answer, look_up, question
-from tidal_plugins import InvalidInput, Size
+from tidal_plugins import InvalidInput
 from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Size
 from tidal_plugins.turns import Place
 
 

@@ -9,7 +9,8 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from langchain_tidal import LangChainEmbedder
-from tidal_plugins import Embedder, EmbedderMismatch, EmbeddingError, HashingEmbedder, TidalMemory
+from tidal_plugins import EmbedderMismatch, EmbeddingError, HashingEmbedder, TidalMemory
+from tidal_plugins.protocols import Embedder
 
 
 class Spelling(Embeddings):

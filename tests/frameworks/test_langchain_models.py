@@ -14,8 +14,10 @@ from pydantic import BaseModel
 from langchain_tidal import ChatModelExtractor, ChatModelSummariser, reserved
 from langchain_tidal.models import overflowed, summariser_of
 from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
-from tidal_plugins import ComponentError, Message, Size, Source, Statement
+from tidal_plugins import ComponentError, Message, Statement
 from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Size
+from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import GraphExtractor, Summariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 

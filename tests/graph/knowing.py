@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tidal_plugins import Assertion, Episode, Extracted, Extraction, HashingEmbedder, Mention, Message, TidalMemory
+from tidal_plugins import Assertion, Episode, Extraction, HashingEmbedder, Mention, Message, TidalMemory
+from tidal_plugins.model.extraction import Extracted
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.testing import FrozenClock

@@ -17,7 +17,6 @@ from tidal_plugins import (
     Affect,
     Exchange,
     HashingEmbedder,
-    Imported,
     InvalidInput,
     Message,
     NotFound,
@@ -25,6 +24,7 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
+from tidal_plugins.model.imported import Imported
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 

@@ -11,7 +11,8 @@ from starlette.testclient import TestClient
 
 from tests.conftest import OpenMemory
 from tests.inspect.conftest import HOST, Visit
-from tidal_plugins import AuditEntry, HashingEmbedder, Settings, TidalMemory
+from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+from tidal_plugins.model.session import AuditEntry
 from tidal_plugins.testing import FrozenClock
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.inside import storage_of
-from tidal_plugins import Entry, HashingEmbedder, InvalidInput, SentenceTags, Settings, TidalMemory
+from tidal_plugins import Entry, HashingEmbedder, InvalidInput, Settings, TidalMemory
 from tidal_plugins.language.tagger import tag
-from tidal_plugins.model.sentence import ACTS, TAGS
+from tidal_plugins.model.sentence import ACTS, TAGS, SentenceTags
 from tidal_plugins.reading.sentences import SENTENCES, Readings, units
 
 MOVED = "We moved the stand-up to ten. Thanks!"

@@ -24,11 +24,11 @@ from tidal_plugins import (
     Note,
     NotFound,
     Settings,
-    Source,
     Statement,
     TidalMemory,
     Tier,
 )
+from tidal_plugins.model.summary import Source
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.waiting import PATIENCE
-from tidal_plugins import Closed, InvalidInput, Maintenance, TidalMemory
+from tidal_plugins import Closed, InvalidInput, TidalMemory
+from tidal_plugins.maintenance.thread import Maintenance
 
 SOON = timedelta(milliseconds=1)
 LATER = timedelta(hours=1)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidal_plugins import Embedder, HashingEmbedder, TidalMemory
+from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.protocols import Embedder
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SCOPE = ("user", "42")

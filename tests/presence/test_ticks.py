@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins import Affect, Attention, PresenceState
+from tidal_plugins import Affect
+from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.gate import score
 from tidal_plugins.presence.ticks import due, mood, tick
 from tidal_plugins.scoring.salience import gate, spread, urgency

@@ -17,7 +17,6 @@ import pytest
 from tests.inside import raw
 from tidal_plugins import (
     Coverage,
-    Dropped,
     Entry,
     Explanation,
     HashingEmbedder,
@@ -29,6 +28,7 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
+from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.federation import Merger, PeerAnswer
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import Coverage, CoverageAssessor, InvalidInput, Note, Settings, TidalMemory
+from tidal_plugins import Coverage, InvalidInput, Note, Settings, TidalMemory
+from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.hops import HeuristicAssessor
 from tidal_plugins.tuning import Tuning
 

@@ -15,8 +15,9 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.waiting import PATIENCE, eventually, threads_end
-from tidal_plugins import ComponentError, CrossEncoderReranker, InvalidInput, Note, Reranker, Settings, TidalMemory
+from tidal_plugins import ComponentError, CrossEncoderReranker, InvalidInput, Note, Settings, TidalMemory
 from tidal_plugins.embedding.threads import lock
+from tidal_plugins.protocols import Reranker
 
 NOTES = ["jazz piano", "jazz piano lessons on Monday", "a piano for sale", "jazz in the park", "tomato soup"]
 

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from tidal_plugins import Message, Source, Statement, ToolCall
+from tidal_plugins import Message, Statement, ToolCall
+from tidal_plugins.model.summary import Source
 from tidal_plugins.summarising.prompt import Answer, Claim, parse, prompt, statements
 
 BAKERY = Source(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.sentences import sentences
-from tidal_plugins import Exchange, FileTool, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
+from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
+from tidal_plugins.settings import FileTool
 
 SENTENCES = sentences(__file__)
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tidal_plugins import Claim, Entry, Exchange, Message, Policy, SinkBatch, SinkIds, TidalError, TidalMemory
+from tidal_plugins import Claim, Entry, Exchange, Message, Policy, TidalError, TidalMemory
+from tidal_plugins.model.sink import SinkBatch, SinkIds
 from tidal_plugins.testing import NOON
 
 MOST = 1_000

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Closed, Settings, Stats, TidalMemory
+from tidal_plugins import Closed, Settings, TidalMemory
+from tidal_plugins.model.stats import Stats
 
 CALM = Settings(graph={"background": False})
 

@@ -30,7 +30,6 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import DEPENDENCIES, Category, Edge, Entity, Evidence, Neighbour, Relation
 from tidal_plugins.model.link import Link
-from tidal_plugins.protocols import GraphStore
 from tidal_plugins.secrets.finding import mask, secrets
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
@@ -139,7 +138,7 @@ def _id_text(message: Message, call: int | None) -> str:
 class View:
     """The part of a graph that a walk sees: the relations of these predicates, valid and believed at these times."""
 
-    store: GraphStore
+    store: StoredGraph
     valid_at: datetime
     believed_at: datetime
     each: int

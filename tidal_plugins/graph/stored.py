@@ -20,7 +20,11 @@ from tidal_plugins.tuning import GraphTuning
 
 
 class StoredGraph:
-    """A :class:`~tidal_plugins.protocols.GraphStore` on documents and links, as it is at ``now``.
+    """The graph on documents and links, as it is at ``now``.
+
+    ``edges`` returns the relations at ``nodes``, at most ``each`` at every node, the most confident first. They are
+    valid and believed at these times, and have one of ``predicates`` (``None``: any). With ``inward``, the node is
+    their object. Negated relations are no edges. ``entities`` and ``relations`` return the known ones by id.
 
     Merged entities are one in all results, under the id of the one that they go by. Each result names the episodes of
     its ``each`` newest mentions or most confident pieces of evidence (``None``: all). Make and use it inside one

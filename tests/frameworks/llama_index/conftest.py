@@ -24,7 +24,7 @@ from pydantic import Field, PrivateAttr
 from llama_index_tidal.messages import WrittenMessage, calls_of, size_of
 from tests.forking import forker
 from tests.frameworks.conftest import tick
-from tidal_plugins import Size
+from tidal_plugins.model.compaction import Size
 from tidal_plugins.summarising.sizes import ApproximateCounter
 
 PREPARE = "import llama_index.core.agent.workflow, llama_index_tidal, tests.frameworks.llama_index.conftest"

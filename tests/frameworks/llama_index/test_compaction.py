@@ -21,7 +21,8 @@ from llama_index_tidal.messages import calls_of
 from tests.frameworks.conftest import open_memory, queries
 from tests.frameworks.llama_index.conftest import answer, calling, contents, result, size, unpaired, user, written
 from tests.waiting import PATIENCE
-from tidal_plugins import InvalidInput, Size, Statement
+from tidal_plugins import InvalidInput, Statement
+from tidal_plugins.model.compaction import Size
 
 LIMIT = 1_500
 TOWNS = ("Porto", "Ghent", "Turku", "Split", "Cork", "Basel", "Lviv", "Bergen", "Trieste", "Malmo")

@@ -7,7 +7,8 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from llama_index_tidal import LlamaIndexEmbedder
-from tidal_plugins import Embedder, EmbedderMismatch, EmbeddingError, HashingEmbedder, TidalMemory
+from tidal_plugins import EmbedderMismatch, EmbeddingError, HashingEmbedder, TidalMemory
+from tidal_plugins.protocols import Embedder
 
 
 class Spelling(BaseEmbedding):

@@ -8,8 +8,9 @@ from llama_index.core.llms import CustomLLM, MockLLM
 
 from llama_index_tidal import LLMExtractor, LLMSummariser, TidalChatMemory
 from tests.frameworks.llama_index.conftest import calling
-from tidal_plugins import InvalidInput, Message, Source, Statement
+from tidal_plugins import InvalidInput, Message, Statement
 from tidal_plugins.errors import CompactionError, ComponentError
+from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import GraphExtractor
 
 SOURCES = [

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from tidal_plugins import Embedder, TidalMemory
+    from tidal_plugins import TidalMemory
     from tidal_plugins.apps.cli.settings import CommandLine
+    from tidal_plugins.protocols import Embedder
 
 WAIT = 600.0
 """Seconds for which a command that writes waits at its end for the reading that it caused: for the graph and for what

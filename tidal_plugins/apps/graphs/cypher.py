@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
-from tidal_plugins import InvalidInput, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
+from tidal_plugins import InvalidInput
+from tidal_plugins.model.sink import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
 
 TEXT, TEXTS, NUMBER, FLAG, TIME = "STRING", "STRING[]", "DOUBLE", "BOOLEAN", "TIMESTAMP"
 """The types of properties, as an engine with a schema calls them."""

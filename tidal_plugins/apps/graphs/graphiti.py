@@ -16,8 +16,9 @@ from graphiti_core.models.edges.edge_db_queries import get_entity_edge_save_bulk
 from graphiti_core.models.nodes.node_db_queries import get_entity_node_save_bulk_query
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
-from tidal_plugins import ComponentError, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
+from tidal_plugins import ComponentError
 from tidal_plugins.apps.graphs.cypher import server_name
+from tidal_plugins.model.sink import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
 from tidal_plugins.shown import shown
 
 R = TypeVar("R")

@@ -14,7 +14,8 @@ from tidal_plugins.apps.hooks.notes import Notes
 from tidal_plugins.apps.hooks.options import FOLDER, Options
 
 if TYPE_CHECKING:
-    from tidal_plugins import Embedder, TidalMemory
+    from tidal_plugins import TidalMemory
+    from tidal_plugins.protocols import Embedder
 
 START, PROMPT, RECORD, COMPACT = "start", "prompt", "record", "compact"
 

@@ -14,7 +14,8 @@ from tidal_plugins.apps.cli.command import Run, command, counted, cut, plain
 from tidal_plugins.apps.cli.errors import Exit, Failed
 
 if TYPE_CHECKING:
-    from tidal_plugins import PresenceState, ProactiveMessage, Terms, TidalMemory
+    from tidal_plugins import ProactiveMessage, TidalMemory
+    from tidal_plugins.model.presence import PresenceState, Terms
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 

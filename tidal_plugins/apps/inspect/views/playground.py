@@ -11,9 +11,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from tidal_plugins import Affect, Dropped, Entry, Explanation, Hit, InvalidInput, NotFound, Recall, TidalMemory, Whisper
+from tidal_plugins import Affect, Entry, Explanation, Hit, InvalidInput, NotFound, Recall, TidalMemory, Whisper
 from tidal_plugins.apps.inspect import plots
 from tidal_plugins.apps.inspect.page import Page, View
+from tidal_plugins.model.recall import Dropped
 from tidal_plugins.secrets.finding import masked
 from tidal_plugins.shown import shown
 

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from tidal_plugins import Affect, Entry, Episode, FactConflict, Message, NotFound, Supersession, TidalMemory, ToolCall
+from tidal_plugins import Affect, Entry, Episode, Message, NotFound, TidalMemory, ToolCall
 from tidal_plugins.apps.inspect import plots
 from tidal_plugins.apps.inspect.page import Listed, Page, View
+from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.graph import Entity, Relation
+from tidal_plugins.model.supersession import Supersession
 
 NOTES = 200
 """The last runs and compactions that are looked through for those of a page."""

@@ -32,7 +32,7 @@ from rich.table import Table
 from benchmarks.conversations import load
 from benchmarks.embedders import EMBEDDERS, add_embedder
 from benchmarks.tables import options, wide
-from tidal_plugins import Affect, EmbeddingEmotion, LexiconEmotion, TidalError, TidalMemory
+from tidal_plugins import Affect, EmbeddingEmotion, LexiconEmotion, Settings, TidalError, TidalMemory
 from tidal_plugins.affect.embedding import LABELS, PLACES
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.protocols import Embedder
@@ -206,7 +206,7 @@ def calm(path: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[s
     stored = own.estimate(texts, embedder.embed([f"{turn.speaker}: {turn.text}" for turn in turns]))
     lexicon = LexiconEmotion().estimate(texts)
     with closing(TemporarySQLite()) as store:
-        told = AffectLoop(store, own, Tuning().affect).told(texts, spoken)
+        told = AffectLoop(store, own, Tuning.of().affect).told(texts, spoken)
     found = {"spoken": spoken, "stored": stored, "by sentences": told, "lexicon": lexicon}
     return {"turns": len(texts)} | {name: stirred(feelings) for name, feelings in found.items()}
 
@@ -237,7 +237,7 @@ def felt_alike(told: Sequence[Mapping[str, str]], embedder: Embedder, answer: st
             unnamed = follows(memory, told, ids, bare)
             orders = [memory.recall(pair["asked"], affect=Affect()).ids for pair in told]
             glad_first = [above(order, glad, upset) for order, (glad, upset) in zip(orders, ids, strict=True)]
-        off = Tuning(recall={"feeling": 0.0, "likeness": 0.0})
+        off = Settings(tuning={"recall.feeling": 0.0, "recall.likeness": 0.0})
         with TidalMemory(path, embedder=embedder, clock=clock, emotion=None, settings=off) as memory:
             same = [memory.recall(pair["asked"]).ids == order for pair, order in zip(told, orders, strict=True)]
     return {

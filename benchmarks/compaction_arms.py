@@ -34,9 +34,8 @@ from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
-from tidal_plugins.tuning import Tuning
 
-FILLED = Tuning(compaction={"target": 0.8, "compact": 0.85})
+FILLED = Settings(compaction={"compact": 0.85}, tuning={"compaction.target": 0.8})
 """Settings of «ours»: only the limit bounds the size of a summary, as for the others."""
 SESSION = "benchmark"
 OURS, DEFAULTS = "ours", "ours, as it comes"

@@ -40,9 +40,11 @@ from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
 from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Where
-from tidal_plugins.tuning import RecallTuning
 
 ROOT = Path(__file__).resolve().parents[1]
+NEIGHBOURS = ("recall.thread", "recall.neighbours", "recall.time_mention", "recall.time")
+"""Weights that bring other entries beside what is near."""
+
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 """Statements to time. The first imports the bare package, which loads its parts only when they are used."""
 
@@ -90,7 +92,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     """Return all figures of one size: quantiles by call, and the size of the store."""
     words, embedder = Words(SEED), InstantEmbedder(around := centres())
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
-    alone = quiet.model_copy(update={"recall": RecallTuning(thread=0, neighbours=0, time_mention=0, time=0)})
+    alone = quiet.model_copy(update={"tuning": dict.fromkeys(NEIGHBOURS, 0.0)})
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:

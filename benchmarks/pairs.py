@@ -25,9 +25,8 @@ from rich.table import Table
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.tables import options
-from tidal_plugins import Recall, TidalMemory, Whisper
+from tidal_plugins import Recall, Settings, TidalMemory, Whisper
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 Case = Mapping[str, Any]
 
@@ -89,7 +88,7 @@ def judged(case: Case, embedder: CachedEmbedder) -> Iterator[tuple[str, str, boo
     for way in WAYS:
         with TemporaryDirectory() as folder:
             clock = FrozenClock(START)
-            settings = Tuning(graph={"enabled": False, "background": False})
+            settings = Settings(graph={"enabled": False, "background": False})
             with TidalMemory(Path(folder) / "memory.db", embedder=embedder, settings=settings, clock=clock) as memory:
                 _live(memory, clock, case, way)
                 whisper, recall = memory.whisper(case["question"]), memory.recall(case["question"], limit=DEPTH)

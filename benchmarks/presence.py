@@ -43,7 +43,7 @@ from tidal_plugins.scoring.salience import gate
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
-TUNING = Tuning()
+TUNING = Tuning.of()
 OWN = Path(__file__).with_name("data") / "month.json"
 OWN_ZONE = "Europe/Berlin"
 CASE: dict[str, Any] = {"threads": 4, "seeds": 2, "arousal": 0.48, "absence": 255}

@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, get_args
@@ -62,7 +62,7 @@ from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import RecallTuning, Tuning
+from tidal_plugins.tuning import Tuning
 
 T = TypeVar("T")
 
@@ -130,7 +130,10 @@ def _measure_one(
         recalls: dict[str, Arm] = {profile: recall_arm(memory, profile) for profile in profiles}
         if report.steps:
             recalls[NAMES_STAY] = names_stay(recall_arm(memory, "balanced"))
-            changed = {name: Tuning(recall=change) for name, change in variants().items()}
+            changed = {
+                name: Settings(tuning={f"recall.{key}": value for key, value in change.items()})
+                for name, change in variants().items()
+            }
             recalls |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
         whispering: dict[str, TidalMemory] = {
             profile: opened(Settings(recall={"profile": profile})) for profile in profiles
@@ -325,7 +328,7 @@ def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str
 
 def variants() -> dict[str, dict[str, Any]]:
     """Return the ablations that differ from the defaults."""
-    defaults = RecallTuning().model_dump()
+    defaults = asdict(Tuning.of().recall)
     return {name: change for name, change in STEPS if any(defaults[key] != value for key, value in change.items())}
 
 

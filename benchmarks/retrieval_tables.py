@@ -159,7 +159,7 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "threshold": Tuning().whisper.threshold * Tuning().whisper.share(profile),
+        "threshold": Tuning.of().whisper.threshold * Tuning.of().whisper.share(profile),
         "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
         "precision": 100 * sum(whisper.helped for _, whisper in asked) / max(1, sum(w.lines for _, w in asked)),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),

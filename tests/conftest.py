@@ -56,17 +56,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=slow)
 
 
-LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), ("peers", "timeout"))
-"""The settings that bound how long a recall may take."""
+LIMITS = ("rerank.seconds", "hops.ms", "peers.timeout")
+"""Weights that bound how long a recall may take, as the deadline of the store does."""
 
 
 def patient(settings: Settings) -> Settings:
     """Return settings in which each time limit that was left at its default is an hour."""
-    changed = {}
-    for group, limit in LIMITS:
-        if limit not in (given := getattr(settings, group)).model_fields_set:
-            changed[group] = changed.get(group, given).model_copy(update={limit: 3_600.0})
-    return settings.model_copy(update=changed)
+    storage = settings.storage
+    if "query_deadline" not in storage.model_fields_set:
+        storage = storage.model_copy(update={"query_deadline": 3_600.0})
+    tuning = dict.fromkeys(LIMITS, 3_600.0) | dict(settings.tuning)
+    return settings.model_copy(update={"storage": storage, "tuning": tuning})
 
 
 @pytest.fixture

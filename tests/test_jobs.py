@@ -14,8 +14,9 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.scripted import Scripted
 from tests.inside import storage_of
+from tests.tuned import tuned
 from tests.waiting import eventually
-from tidal_plugins import EmbeddingError, HashingEmbedder, ReadOnly, StorageError, TidalMemory
+from tidal_plugins import EmbeddingError, HashingEmbedder, ReadOnly, Settings, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -24,7 +25,7 @@ from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
-BY_HAND = Tuning(graph={"background": False})
+BY_HAND = Settings(graph={"background": False})
 HERE = ("default",)
 SWIM = "job:swim"
 """A kind that nobody else does."""
@@ -55,7 +56,7 @@ class Swims(Handler[int]):
 
 def queue(store: SQLiteStorage, clock: Callable[[], datetime], **graph: float) -> Jobs:
     """Return the jobs of a store as a worker of its own sees them."""
-    return Jobs(store, Tuning(graph=graph).graph, clock, Throttle(0.0), [SWIM])
+    return Jobs(store, Tuning.of(tuned(graph=graph)).graph, clock, Throttle(0.0), [SWIM])
 
 
 @pytest.fixture
@@ -271,7 +272,7 @@ def test_a_turn_is_stored_with_its_jobs_which_hold_no_text(open_memory: OpenMemo
 
 
 def test_closing_with_time_does_the_jobs_of_all_kinds(open_memory: OpenMemory) -> None:
-    with open_memory(settings=Tuning(graph={"quiet": 3_600.0})) as memory:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 3_600.0})) as memory:
         told(memory)
         memory.close(timeout=120)
     again = open_memory(settings=BY_HAND)
@@ -286,7 +287,7 @@ def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch:
     ask = {"link": memory.associations.link_pending, "supersede": memory.supersessions.find}[way]
     with monkeypatch.context() as broken:
         broken.setattr(f"tidal_plugins.{WAYS[way]}.do", fail)
-        for _ in range(BY_HAND.graph.attempts + 1):
+        for _ in range(Tuning.of(BY_HAND).graph.attempts + 1):
             assert ask() == 0
     assert counts(memory)[f"job:{way}"] == 2
     ask()
@@ -297,7 +298,7 @@ def test_what_needs_no_embedder_is_done_while_it_is_away(open_memory: OpenMemory
     with open_memory(settings=BY_HAND, embedder=Failing()) as memory:
         told(memory)
     embedder = Failing(EmbeddingError("away"))
-    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}), embedder=embedder)
+    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}), embedder=embedder)
     memory.graph.read_with(Scripted())
     memory.close(timeout=120)
     left = counts(open_memory(settings=BY_HAND, embedder=Failing()))
@@ -312,7 +313,7 @@ def test_no_error_of_an_embedder_ends_the_worker(
         told(memory)
     clock.advance(seconds=121)  # what another process left is taken over
     embedder = Failing(error)
-    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}), embedder=embedder)
+    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}), embedder=embedder)
     memory.graph.read_with(Scripted())
     assert eventually(lambda: embedder.asked)
     embedder.away = None
@@ -325,7 +326,7 @@ def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[st
     with open_memory(settings=BY_HAND) as memory:
         told(memory)
         before = counts(memory)
-    settings = Tuning(graph={"quiet": 0.0}) if options else BY_HAND
+    settings = Settings(tuning={"graph.quiet": 0.0}) if options else BY_HAND
     with open_memory(settings=settings, **options) as reading:
         assert reading.recall("ferry")
         reading.close(timeout=1.0)
@@ -335,7 +336,7 @@ def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[st
 def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memory: OpenMemory) -> None:
     with open_memory(settings=BY_HAND) as memory:
         told(memory)
-    with open_memory(settings=Tuning(graph={"quiet": 0.0})) as without:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 0.0})) as without:
         without.close(timeout=120)
     with open_memory(settings=BY_HAND) as memory:
         assert {kind for kind, number in counts(memory).items() if number} == {"job:model"}
@@ -347,7 +348,7 @@ def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memor
 
 @pytest.mark.parametrize("timeout", [math.inf, 1e12])
 def test_closing_may_wait_for_as_long_as_it_takes(open_memory: OpenMemory, timeout: float) -> None:
-    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}))
     memory.record("Our ferry leaves on 5 March.", "Noted.")
     memory.close(timeout=timeout)
     assert not any(counts(open_memory(settings=BY_HAND)).values())
@@ -375,13 +376,13 @@ def test_what_changes_the_graph_by_hand_is_written_anew_after_the_next_opening(
             there.graph.index_pending()
             there.graph.merge("Ana", "Bo")
         assert counts(there)["job:entries"] > 0
-    with open_memory(settings=Tuning(graph={"quiet": 0.0})) as memory:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 0.0})) as memory:
         memory.close(timeout=120)
     assert not any(counts(open_memory(settings=BY_HAND).scoped("there")).values())
 
 
 def test_recall_follows_what_changes_the_graph_by_hand(open_memory: OpenMemory) -> None:
-    memory = open_memory(settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}))
     here, there = memory.graph, memory.scoped("there")
     here.relate("Ana", "works_at", "the mint")
     here.relate("Bo", "lives_in", "Bern")

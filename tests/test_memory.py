@@ -30,7 +30,6 @@ from tidal_plugins import (
 )
 from tidal_plugins.model.imported import Imported
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 WEATHER = ToolCall("weather", {"city": "Oslo", "days": [1, 2]}, id="c1", result="-3 °C")
 BROKEN = ToolCall("mail", {"to": "ann@example.org"}, id="c2", result="timeout", error=True)
@@ -211,7 +210,7 @@ def test_what_is_remembered_again_is_returned_as_it_stands(memory: TidalMemory, 
 
 
 def test_many_notes_come_back_in_order_with_progress(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"batch": 4}))
+    memory = open_memory(settings=Settings(tuning={"ingestion.batch": 4}))
     seen: list[tuple[int, int | None]] = []
     notes = [Note(f"note number {n % 9}") for n in range(10)]
     entries = memory.remember(notes, progress=lambda done, of: seen.append((done, of)))
@@ -224,7 +223,7 @@ def test_many_notes_come_back_in_order_with_progress(open_memory: Any) -> None:
 
 
 def test_a_bulk_that_was_interrupted_can_be_run_again(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"batch": 4}))
+    memory = open_memory(settings=Settings(tuning={"ingestion.batch": 4}))
     notes, turns = [Note(f"note number {n}") for n in range(10)], [turn(n) for n in range(10)]
 
     def stop(done: int, of: int | None) -> None:

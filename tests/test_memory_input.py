@@ -63,7 +63,7 @@ def test_what_is_no_text_is_refused(memory: TidalMemory) -> None:
 
 
 def test_a_text_beyond_the_limit_is_refused_with_the_way_out(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(ingestion={"max_chars": 1000}))
+    memory = open_memory(settings=Settings(recording={"max_chars": 1000}))
     uses: list[Use] = [
         lambda m: m.recall("x" * 1001),
         lambda m: m.remember("x" * 1001),
@@ -87,7 +87,7 @@ def test_a_text_as_long_as_the_limit_is_stored_found_and_shown(memory: TidalMemo
     assert memory.get(blob.id) == blob
     episode = memory.record("word " * 199_999, "ok")
     assert memory.episodes[episode.id] == episode
-    assert len(episode.summary) <= memory.settings.ingestion.summary_chars
+    assert len(episode.summary) <= memory.tuning.ingestion.summary_chars
 
 
 @pytest.mark.parametrize("text", ["a\0b", "lone \ud800 surrogate", "\udfff"], ids=repr)

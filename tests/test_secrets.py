@@ -31,12 +31,12 @@ SAID = f"For the guests: the wifi password of the harbour office is {SECRET}, I 
 SHOWN = SAID.replace(SECRET, "[password]")
 ASKED = "What is the wifi password of the harbour office?"
 
-KEPT = Settings(secrets={"stored": "keep"})
+KEPT = Settings(recording={"secrets": "keep"})
 
 
 @pytest.fixture
 def told(open_memory: Any) -> TidalMemory:
-    memory: TidalMemory = open_memory(settings=Settings(whisper={"threshold": 0.0}, secrets={"stored": "keep"}))
+    memory: TidalMemory = open_memory(settings=Settings(whisper={"threshold": 0.0}, recording={"secrets": "keep"}))
     memory.record(SAID, "I will remember the harbour office.", thread="monday", id="t")
     return memory
 
@@ -256,7 +256,7 @@ def test_no_byte_of_a_secret_is_in_any_file(
 def test_what_is_private_is_stored_nowhere(open_memory: Any, tmp_path: Path, stored: str) -> None:
     said = "The mooring is number 4. <private>Ask for Ottokar\nat the bar.</private> It costs 40 euros."
     shown = "The mooring is number 4. [private] It costs 40 euros."
-    memory = open_memory(settings=Settings(secrets={"stored": stored}))
+    memory = open_memory(settings=Settings(recording={"secrets": stored}))
     call = ToolCall("post", {"body": said}, result=said)
     turn = memory.record(said, said, tools=[call], metadata={"about": said}, id="t")
     assert memory.remember(f"Note: {said.replace('private', 'Private')}").text == f"Note: {shown}"
@@ -379,7 +379,7 @@ def test_a_new_password_supersedes_the_old_one(open_memory: Any, clock: Any) -> 
 
 
 def test_refused_secrets_raise_and_nothing_is_written(open_memory: Any, tmp_path: Path) -> None:
-    memory = open_memory(settings=Settings(secrets={"stored": "refuse"}))
+    memory = open_memory(settings=Settings(recording={"secrets": "refuse"}))
     for write in (
         lambda: memory.record(WIFI),
         lambda: memory.record_many([Exchange((Message("user", "Hello."),)), Exchange((Message("user", WIFI),))]),
@@ -398,7 +398,7 @@ def test_refused_secrets_raise_and_nothing_is_written(open_memory: Any, tmp_path
 
 
 def test_kept_secrets_stand_in_the_store(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(secrets={"stored": "keep"}))
+    memory = open_memory(settings=Settings(recording={"secrets": "keep"}))
     turn = memory.record(WIFI)
     assert memory.episodes[turn.id].messages[0].text == WIFI
     assert PASSWORD not in repr(memory.recall("wifi password"))
@@ -455,4 +455,4 @@ def test_what_is_no_redactor_is_refused(open_memory: Any) -> None:
     with pytest.raises(InvalidInput, match="method find"):
         open_memory("a.db", redactor=object())
     with pytest.raises(InvalidInput, match="redactor of your own"):
-        open_memory("b.db", redactor=Boats(), settings=Settings(secrets={"stored": "keep"}))
+        open_memory("b.db", redactor=Boats(), settings=Settings(recording={"secrets": "keep"}))

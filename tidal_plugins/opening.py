@@ -61,8 +61,10 @@ def open_services(
 ) -> Services:
     """Open a store. Raises ``InvalidInput`` for an argument that does not fit, and ``StorageError``."""
     tuning, others = Tuning.of(settings), checked_peers(peers)
-    if plugs.redactor and tuning.secrets.stored == "keep":
-        raise InvalidInput("a redactor of your own replaces what it finds: give secrets={'stored': 'mask'} or 'refuse'")
+    if plugs.redactor and tuning.ingestion.secrets == "keep":
+        raise InvalidInput(
+            "a redactor of your own replaces what it finds: give recording={'secrets': 'mask'} or 'refuse'"
+        )
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
     storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
@@ -91,7 +93,7 @@ def _services(
     embedder, own, model = StoreEmbedder(plugs.embeds, storage), secret(storage), AgentModel()
     emotion = DefaultEmotion(lambda: embedder.embedder) if plugs.emotion is ... else plugs.emotion
     jobs = Jobs(storage, tuning.graph, clock, Throttle(tuning.graph.quiet), KINDS)
-    redaction = Redaction(plugs.redactor or DefaultRedactor(), tuning.secrets.stored, own)
+    redaction = Redaction(plugs.redactor or DefaultRedactor(), tuning.ingestion.secrets, own)
     writer = Writer(storage, embedder, tuning, own, jobs, model, redaction, plugs.claim_extractor)
     recaller = Recaller(storage, embedder, tuning, Boosts(storage, tuning.signals), plugs.reranker)
     handlers = _handlers(writer, plugs)

@@ -53,7 +53,7 @@ def clean(text: object, *, max_chars: int, name: str = _TEXT) -> str:
     if not text.strip():
         raise InvalidInput(f"{name} must not be empty or only white space")
     if len(text) > max_chars:
-        way_out = "split it, or raise Settings.ingestion.max_chars" if name == _TEXT else "shorten it"
+        way_out = "split it, or raise Settings.recording.max_chars" if name == _TEXT else "shorten it"
         raise InvalidInput(f"{name} has {len(text):,} characters, and the limit is {max_chars:,}: {way_out}")
     return storable(text)
 

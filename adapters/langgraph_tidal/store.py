@@ -92,13 +92,13 @@ class TidalStore(BaseStore):
     """A ``BaseStore`` over a memory: ``graph.compile(store=TidalStore(memory))``.
 
     Each namespace is a separate scope below the memory's, so that no other recall sees its items. Values are JSON
-    objects of up to ``Settings.ingestion.max_value_bytes`` bytes. The reads of a batch see the store as it was before
+    objects of up to ``ingestion.max_value_bytes`` bytes. The reads of a batch see the store as it was before
     the batch, and its writes are one transaction.
 
     **What a search reads.** Without ``index=``, every item: whoever gives a memory as a store wants to search it, and a
     store without an index, as LangGraph's others are then, would return the newest for any query. Of an item it reads
     the fields and texts in it, one a line; ``index={"fields": ["text"]}`` names the fields instead, and a put may name
-    its own. Of all these the first ``Settings.ingestion.indexed_chars`` characters are indexed, without binary data
+    its own. Of all these the first ``ingestion.indexed_chars`` characters are indexed, without binary data
     such as base 64. ``index=False`` and an empty list of fields mean none, for the store or for one put: such an item
     is got by its key, filtered and listed. The memory embeds the texts, so ``dims`` and ``embed`` do not belong there.
 
@@ -212,7 +212,7 @@ class TidalStore(BaseStore):
         id_ = derive_id(scope, op.key)
         if op.value is None:
             return Write(scope, id_)
-        now, limits = self._memory.now(), self._memory.settings.ingestion
+        now, limits = self._memory.now(), self._memory.tuning.ingestion
         value = mapping(op.value, f"the value of {shown(op.key)}", limits.max_value_bytes)
         value = services_of(self._memory).writer.redaction.value(value)
         paths = self._fields if op.index is None else () if op.index is False else op.index

@@ -12,7 +12,6 @@ import pytest
 from tests.conftest import OpenMemory
 from tidal_plugins import Affect, Settings, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 UPSET, GLAD = Affect(-0.8, 0.6), Affect(0.8, 0.4)
 LONG = (100, 400)
@@ -95,7 +94,7 @@ def test_of_a_long_turn_its_ends_are_read(memory: TidalMemory) -> None:
 def test_tidal_weighs_an_exchange_by_its_lengths(
     open_memory: OpenMemory, lengths: tuple[int, int], valence: float, arousal: float
 ) -> None:
-    memory = open_memory(emotion=Reads(), settings=Settings(affect={"rule": "tidal"}))
+    memory = open_memory(emotion=Reads(), settings=Settings(tuning={"affect.rule": "tidal"}))
     assert close(advance(memory, UPSET, GLAD, lengths), valence, arousal)
 
 
@@ -151,7 +150,7 @@ def test_it_is_durable_and_of_one_scope(memory: TidalMemory, open_memory: OpenMe
 
 
 def test_it_drifts_to_its_baseline(open_memory: OpenMemory, clock: FrozenClock) -> None:
-    memory = open_memory(emotion=Reads(), settings=Tuning(affect={"baseline": 0.2}))
+    memory = open_memory(emotion=Reads(), settings=Settings(tuning={"affect.baseline": 0.2}))
     assert memory.affect.state().valence == 0.2
     advance(memory, UPSET, UPSET, LONG)
     clock.advance(days=30)

@@ -31,7 +31,6 @@ from tidal_plugins import (
 )
 from tidal_plugins.model.compaction import Kept, RestoredFile, Size, Written
 from tidal_plugins.model.summary import Source
-from tidal_plugins.tuning import Tuning
 
 AMPLE = 10**9
 NOW = Message("user", "What is left to do?", "now")
@@ -115,8 +114,9 @@ def test_the_whisper_counts(check: Any) -> None:
 
 def test_shares_and_limits_are_settings(open_memory: Any) -> None:
     history = [*chat(0, 20), NOW]
-    settings = Tuning(
-        compaction={"prepare": 0.1, "compact": 0.2, "hard": 0.3, "target": 0.15, "max_tokens": limit(history, 0.25)}
+    settings = Settings(
+        compaction={"compact": 0.2, "max_tokens": limit(history, 0.25)},
+        tuning={"compaction.prepare": 0.1, "compaction.hard": 0.3, "compaction.target": 0.15},
     )
     compaction = open_memory(settings=settings).compactor().compact(history, thread="s")
     assert compaction.stage == "compact"

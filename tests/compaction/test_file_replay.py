@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from tests.compaction.workshop import Workshop
-from tidal_plugins import Compaction, DiskFiles, HashingEmbedder, Message, TidalMemory
+from tidal_plugins import Compaction, DiskFiles, HashingEmbedder, Message, Settings, TidalMemory
 from tidal_plugins.model.compaction import RestoredFile
-from tidal_plugins.tuning import Tuning
 
-ROOMY = Tuning(compaction={"max_files": 50, "file": 0.9, "files": 0.9, "least": 0.05, "target": 0.2})
+ROOMY = Settings(
+    compaction={"max_files": 50},
+    tuning={"compaction.file": 0.9, "compaction.files": 0.9, "compaction.least": 0.05, "compaction.target": 0.2},
+)
 DONE = [Message("assistant", "It is done.", "done"), Message("user", "What is left to do?", "now")]
 
 

@@ -388,7 +388,7 @@ def test_room_is_shared_so_that_small_files_are_whole(restored: Any) -> None:
 @pytest.mark.parametrize("stored", ["mask", "keep"])
 def test_a_file_with_a_secret_does_not_come_back_however_it_got_there(open_memory: Any, stored: str) -> None:
     history = worked(step(1, ("Write", {"file_path": "env.py", "content": "password = 'correct-horse-7431'\n"}, "ok")))
-    with open_memory("secrets.db", settings=Settings(secrets={"stored": stored})) as memory:
+    with open_memory("secrets.db", settings=Settings(recording={"secrets": stored})) as memory:
         compaction = memory.compactor(max_tokens=most(history)).compact(history, thread="s")
     assert "correct-horse" not in str(compaction.view)
     assert compaction.files == () or stored == "mask"

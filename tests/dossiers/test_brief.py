@@ -88,7 +88,7 @@ def test_what_was_forgotten_or_is_no_longer_valid_is_not_brought_up(bridge, brie
 
 
 def test_it_stays_within_its_room_and_cuts_no_citation_off(open_memory, brief_of):
-    memory = open_memory(settings=Settings(brief={"max_chars": 400}))
+    memory = open_memory(settings=Settings(tuning={"brief.max_chars": 400}))
     for n in range(30):
         memory.record(f"The bridge has a crack number {n}, " + "which is long " * 60, "Noted.", id=str(n))
     brief = brief_of(memory)

@@ -12,7 +12,6 @@ import pytest
 from tidal_plugins import Busy, Capsule, Conflict, InvalidInput, Settings, ToolCall
 from tidal_plugins.dossiers.capsule import Capsules
 from tidal_plugins.testing import NOON
-from tidal_plugins.tuning import Tuning
 
 HOUR = timedelta(hours=1)
 WRITTEN = ("identity", "loop_protocol", "key_contacts", "tools", "operational_rules")
@@ -212,7 +211,7 @@ def test_every_section_stays_within_its_budget(work, capsules):
 
 
 def test_budgets_can_be_set(open_memory):
-    memory = open_memory(settings=Tuning(capsule={"recent_work": 3, "tools": 1}))
+    memory = open_memory(settings=Settings(tuning={"capsule.recent_work": 3, "capsule.tools": 1}))
     for n in range(9):
         memory.record(f"We decided on plan {n}.", "Noted.")
     capsule = memory.capsule.read()
@@ -332,7 +331,7 @@ def test_a_capsule_that_comes_back_is_not_recorded_again(memory: Any, capsules: 
 
 def test_facts_take_at_most_half_of_the_priorities(open_memory):
     for most, shown in ((10, 5), (3, 2), (1, 1)):
-        memory = open_memory(f"{most}.db", settings=Tuning(capsule={"current_priorities": most}))
+        memory = open_memory(f"{most}.db", settings=Settings(tuning={"capsule.current_priorities": most}))
         for n in range(12):
             memory.facts[f"gauge {n}"] = f"{n} metres"
         assert len(memory.capsule.read()["current_priorities"].splitlines()) == shown
@@ -344,7 +343,7 @@ def test_facts_take_at_most_half_of_the_priorities(open_memory):
 
 @pytest.mark.parametrize("line", [40, 72, 160])
 def test_a_line_of_what_recurs_has_one_citation_and_that_whole(open_memory, clock, line):
-    memory = open_memory(settings=Tuning(capsule={"line": line}))
+    memory = open_memory(settings=Settings(tuning={"capsule.line": line}))
     said = "We decided that the slipway at Varn stays closed at low water"
     id_ = memory.record(said).entries[0]
     for n in range(3):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from tidal_plugins import Exchange, Message
+from tidal_plugins import Exchange, Message, Settings
 from tidal_plugins.testing import NOON
-from tidal_plugins.tuning import Tuning
 
 DAY = timedelta(days=1)
 
@@ -32,7 +31,7 @@ def test_a_fact_gives_way_to_a_newer_value_of_its_kind(memory: Any, capsules: An
 
 
 def test_what_matters_for_good_is_read_whatever_its_age(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(capsule={"newest": 20}))
+    memory = open_memory(settings=Settings(tuning={"capsule.newest": 20}))
     memory.record("Ida is severely allergic to sesame.", "Noted.", thread="old", occurred_at=NOON - 300 * DAY)
     memory.record("From now on use metric units, not imperial.", "Noted.", thread="old", occurred_at=NOON - 300 * DAY)
     memory.record_many(

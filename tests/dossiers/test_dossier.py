@@ -13,7 +13,6 @@ import pytest
 from tests.waiting import PATIENCE
 from tidal_plugins import Forgotten, InvalidInput, NotFound, Settings, Statement
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 HOUR = timedelta(hours=1)
 
@@ -116,7 +115,7 @@ def test_all_together_are_refreshed_after_four_hours(bridge, dossiers):
 
 
 def test_earlier_versions_and_their_sources_are_kept_but_no_more_than_set(open_memory, dossiers_of):
-    memory = open_memory(settings=Settings(dossier={"versions": 2}))
+    memory = open_memory(settings=Settings(tuning={"dossier.versions": 2}))
     dossiers, made = dossiers_of(memory), []
     for n in range(5):
         memory.record(f"The bridge opens at {n}:00.", "Noted.", thread="s")
@@ -152,7 +151,7 @@ def test_recall_finds_it_as_one_entry_replaced_in_place(bridge, dossiers):
 
 def test_the_most_salient_and_freshest_sources_feed_it(open_memory, dossiers_of):
     clock = FrozenClock(NOON - timedelta(days=60))
-    memory = open_memory(settings=Tuning(dossier={"sources": 2}), clock=clock)
+    memory = open_memory(settings=Settings(tuning={"dossier.sources": 2}), clock=clock)
     memory.remember("I crossed the bridge today.", importance=6)
     clock.set(NOON)
     memory.remember("The bridge is new.", importance=5)

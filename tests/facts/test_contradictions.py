@@ -108,7 +108,7 @@ def test_other_people_and_later_days_contradict_nothing(memory: TidalMemory, clo
 
 
 def test_no_secret_is_quoted(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(secrets={"stored": "keep"}))
+    memory = open_memory(settings=Settings(recording={"secrets": "keep"}))
     said = f"The wifi password has changed to {SECRET}."
     [conflict] = conflicts(memory, clock, {"key": "wifi password", "value": "correct-horse-7Battery", "said": said})
     assert SECRET not in str(conflict)

@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from tests.waiting import eventually
-from tidal_plugins import Exchange, HashingEmbedder, Message, NotFound, TidalMemory
+from tidal_plugins import Exchange, HashingEmbedder, Message, NotFound, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
-BY_HAND = Tuning(graph={"background": False}, whisper={"threshold": 0.0})
+BY_HAND = Settings(graph={"background": False}, whisper={"threshold": 0.0})
 OLD = "The dentist appointment is on Thursday 5 March at 10:00."
 NEW = "They moved the dentist appointment to Friday 6 March at 14:30."
 QUERY = "When is the dentist appointment?"
@@ -266,7 +265,7 @@ def test_maintenance_looks_through_what_waits(memory: Any, clock: FrozenClock) -
 
 
 def test_the_background_looks_through_every_turn(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Tuning(graph={"enabled": False, "quiet": 0.0}))
+    memory = open_memory(settings=Settings(graph={"enabled": False}, tuning={"graph.quiet": 0.0}))
     for text in (OLD, NEW):
         clock.advance(days=1)
         memory.record(text)
@@ -274,7 +273,7 @@ def test_the_background_looks_through_every_turn(open_memory: Any, clock: Frozen
 
 
 def test_switched_off_it_finds_nothing_and_changes_nothing(open_memory: Any, clock: FrozenClock) -> None:
-    off = Tuning(graph={"background": False}, supersession={"enabled": False})
+    off = Settings(graph={"background": False, "supersession": False})
     memory = open_memory(settings=off)
     said(memory, clock, OLD, NEW)
     assert memory.supersessions.list() == []
@@ -283,11 +282,11 @@ def test_switched_off_it_finds_nothing_and_changes_nothing(open_memory: Any, clo
 KILLED = """
 import os, sys
 from datetime import UTC, datetime, timedelta
-from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory
-from tidal_plugins.tuning import Tuning
+from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalMemory
 
 begun = datetime(2026, 3, 1, tzinfo=UTC)
-memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Tuning(graph={"enabled": False, "quiet": 0.0}))
+settings = Settings(graph={"enabled": False}, tuning={"graph.quiet": 0.0})
+memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=settings)
 names = [first + second for first in "abcd" for second in "klmn"]
 texts = [f"The ferry {name.title()}ora leaves on 5 March." for name in names]
 texts += [f"The ferry {name.title()}ora moved to 6 March." for name in names]

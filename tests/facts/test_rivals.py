@@ -10,9 +10,8 @@ import pytest
 
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.pairs import judged, load
-from tidal_plugins import Message, OnnxEmbedder, TidalMemory
+from tidal_plugins import Message, OnnxEmbedder, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 PAIRS = Path(__file__).parents[2] / "benchmarks" / "data" / "pairs.jsonl"
 FLOORS = {"pair": 0.8, "lookalike": 0.95}
@@ -23,7 +22,7 @@ LINKED, SPARED = 0.85, 0.9
 
 @pytest.fixture
 def memory(open_memory: Any) -> Any:
-    return open_memory(settings=Tuning(graph={"background": False}))
+    return open_memory(settings=Settings(graph={"background": False}))
 
 
 def links(memory: TidalMemory, clock: FrozenClock, *said: str | Message) -> list[str]:

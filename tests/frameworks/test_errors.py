@@ -110,7 +110,7 @@ async def test_the_next_run_catches_up_on_a_turn_that_was_missed(memory, kind):
 async def test_a_turn_that_cannot_be_stored_is_logged_without_its_text_and_the_run_goes_on(memory, kind, caplog):
     door = kind(memory)
     ask = door.app(door.says(ANSWER))
-    await ask("x" * (memory.settings.ingestion.max_chars + 1), "t")
+    await ask("x" * (memory.settings.recording.max_chars + 1), "t")
     await ask(ASK, "t")
     assert queries(memory) == [ASK]
     logged = [record for record in caplog.records if record.name.startswith("tidal_plugins.turns")]

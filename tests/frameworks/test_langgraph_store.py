@@ -659,7 +659,7 @@ def test_of_a_long_item_the_first_passages_are_indexed(quiet):
     text = SONGS["tides"] + ". " + "The ferry leaves at nine. " * 20_000 + SONGS["monk"]
     store.put(DOCS, "long", {"text": text})
     assert store.search(DOCS, query=SONGS["tides"])[0].score > 0.3
-    assert sum(map(len, embedded(embedder))) < 2 * memory.settings.ingestion.indexed_chars
+    assert sum(map(len, embedded(embedder))) < 2 * memory.tuning.ingestion.indexed_chars
     assert all("Thelonious" not in text for text in embedded(embedder))
 
 
@@ -715,7 +715,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("given", "reason"), WRONG)
 def test_what_cannot_be_put_is_refused(tmp_path, given, reason):
-    settings = Settings(ingestion={"max_value_bytes": 1_000})
+    settings = Settings(tuning={"ingestion.max_value_bytes": 1_000})
     with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=settings) as memory:
         store = TidalStore(memory)
         store.put(DOCS, "a", {"text": "x" * 900})

@@ -57,7 +57,7 @@ class TestDeepagents:
         assert embedder.calls == []
         store.search(FILES, query="tide")
         characters = sum(len(text) for call in embedder.calls for text in call)
-        assert characters < 3 * 1.5 * memory.settings.ingestion.indexed_chars
+        assert characters < 3 * 1.5 * memory.tuning.ingestion.indexed_chars
 
     def test_bytes_come_back_and_are_not_embedded(self, files, store, embedder):
         image = bytes(range(256)) * 8_000

@@ -10,8 +10,8 @@ from tests.conftest import OpenMemory
 from tests.graph.indexing import Opened
 from tests.graph.knowing import World
 from tests.reading import Reader
-from tidal_plugins import TidalMemory
-from tidal_plugins.tuning import Tuning
+from tests.tuned import tuned
+from tidal_plugins import Settings, TidalMemory
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def opened(open_memory: OpenMemory) -> Opened:
     """Return a function that opens a memory which reads nothing by itself."""
 
     def open_(extractor: Any = None, name: str = "agent.db", timeout: float = 60.0, **graph: Any) -> TidalMemory:
-        settings = Tuning(graph={"background": False, **graph}, models={"timeout": timeout})
+        settings = tuned(graph={"background": False, **graph}, models={"timeout": timeout})
         return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
 
     return open_
@@ -35,4 +35,4 @@ def opened(open_memory: OpenMemory) -> Opened:
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> TidalMemory:
     """Return a memory that reads nothing by itself."""
-    return open_memory(settings=Tuning(graph={"background": False}))
+    return open_memory(settings=Settings(graph={"background": False}))

@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tests.tuned import tuned
 from tidal_plugins import Assertion, Episode, Extraction, HashingEmbedder, Mention, Message, TidalMemory
 from tidal_plugins.model.extraction import Extracted
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 OF_PEOPLE = ("lives_in", "works_at", "likes")
 
@@ -52,7 +52,7 @@ class World:
             folder / "memory.db",
             embedder=embedder or HashingEmbedder(),
             graph_extractor=self,
-            settings=Tuning(graph={"background": False, **graph}),
+            settings=tuned(graph={"background": False, **graph}),
             clock=self.clock,
         )
         self.graph = self.memory.graph

@@ -19,7 +19,7 @@ class Silent:
 
 
 if __name__ == "__main__":
-    memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Settings(reader={"turns": 1}))
+    memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Settings(tuning={"reader.turns": 1}))
     memory.graph.read_with(Silent())
     memory.record(sys.argv[2], "Good to hear.")
     time.sleep(600)

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 
 from tests.graph.sinking import Counting
-from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.apps.graphs import LadybugSink
-from tidal_plugins.tuning import Tuning
 
 if __name__ == "__main__":
     folder, batches = Path(sys.argv[1]), int(sys.argv[2])
-    settings = Tuning(graph={"background": False})
+    settings = Settings(graph={"background": False})
     memory = TidalMemory(folder / "memory.db", embedder=HashingEmbedder(), settings=settings)
     left = iter(range(batches))
     memory.graph.mirror(

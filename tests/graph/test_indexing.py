@@ -97,7 +97,7 @@ def test_scopes_have_queues_of_their_own(opened: Opened) -> None:
 
 
 def test_a_memory_without_a_graph_queues_nothing(open_memory: OpenMemory) -> None:
-    memory = open_memory(settings=Settings(graph={"enabled": False}, supersession={"enabled": False}))
+    memory = open_memory(settings=Settings(graph={"enabled": False, "supersession": False}))
     memory.record(SAID)
     assert memory.graph.pending() == memory.graph.entities() == []
     assert memory.graph.index_pending().episodes == 0

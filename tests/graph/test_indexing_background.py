@@ -13,14 +13,14 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened, dependencies, threads
 from tests.reading import Hangs, Reader
+from tests.tuned import tuned
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import Closed, Settings
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 
 def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.01}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.01}))
     other = memory.scoped("user", "42")
     memory.record(SAID)
     other.record("storage depends on disks")
@@ -33,7 +33,7 @@ def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> 
 def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) -> None:
     """Not for a while, that is; closing with a timeout reads it all."""
     reader = Reader()
-    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 3_600.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(tuning={"graph.quiet": 3_600.0}))
     for number in range(20):
         memory.record(f"m{number} depends on n{number}")
     assert reader.texts == []
@@ -43,7 +43,7 @@ def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) ->
 
 def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMemory) -> None:
     reader = Hangs()
-    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(tuning={"graph.quiet": 0.0}))
     memory.record(SAID)
     assert reader.asked.wait(PATIENCE)
     for number in range(10):
@@ -56,7 +56,7 @@ def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMe
 
 def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memory: OpenMemory) -> None:
     for _ in range(5):
-        memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}))
+        memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}))
         for number in range(20):
             memory.record(f"m{number} depends on n{number}", id=f"t{number}")
         memory.close()
@@ -69,7 +69,7 @@ def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memo
 
 
 def test_a_thread_without_work_ends(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}))
     memory.record(SAID)
     assert eventually(lambda: not memory.graph.pending())
     assert eventually(lambda: not threads())
@@ -84,7 +84,7 @@ def test_a_turn_that_failed_is_tried_again_in_the_background(open_memory: OpenMe
 
     reader = Reader(once)
     graph = {"quiet": 0.0, "retry": 0.05}
-    memory = open_memory(graph_extractor=reader, settings=Tuning(graph=graph), clock=lambda: datetime.now(UTC))
+    memory = open_memory(graph_extractor=reader, settings=tuned(graph=graph), clock=lambda: datetime.now(UTC))
     memory.record(SAID)
     assert eventually(lambda: len(reader.texts) == 1)
     assert eventually(lambda: not memory.graph.pending())
@@ -96,7 +96,7 @@ def test_what_another_process_left_unread_is_taken_over_in_time(
     with opened() as memory:
         memory.record(SAID)
     reader = Reader()
-    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.0, "orphaned": 60.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(tuning={"graph.quiet": 0.0, "graph.orphaned": 60.0}))
     memory.record("storage depends on disks")
     assert eventually(lambda: len(memory.graph.pending()) == 1)
     assert reader.texts == ["storage depends on disks"], "the other may be at it"
@@ -110,7 +110,7 @@ def test_what_another_process_left_unread_is_taken_over_in_time(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_a_child_process_reads_what_it_records(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}))
     memory.record(SAID)
     child = os.fork()
     if not child:
@@ -132,7 +132,7 @@ def test_work_that_fails_does_not_end_the_background(open_memory: OpenMemory, ca
         return NOON
 
     failed: list[bool] = []
-    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}), clock=clock)
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}), clock=clock)
     memory.record(SAID)
     assert eventually(lambda: "ZeroDivisionError" in caplog.text)
     assert "what was said" not in caplog.text
@@ -149,7 +149,7 @@ def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: Op
 
     first = open_memory(settings=Settings(graph={"background": False}))
     first.record(SAID)
-    open_memory(settings=Tuning(graph={"quiet": 0.0, "orphaned": 120.0}), clock=counting)
+    open_memory(settings=Settings(tuning={"graph.quiet": 0.0, "graph.orphaned": 120.0}), clock=counting)
 
     def idle() -> bool:
         before = len(asked)
@@ -165,6 +165,6 @@ def test_an_extractor_that_interrupts_does_not_end_the_background(open_memory: O
         def extract_graph(self, texts: Any) -> Any:
             raise KeyboardInterrupt
 
-    memory = open_memory(graph_extractor=Interrupts(), settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Interrupts(), settings=Settings(tuning={"graph.quiet": 0.0}))
     memory.record(SAID)
     assert eventually(lambda: memory.graph.pending()[0].attempts == 1)

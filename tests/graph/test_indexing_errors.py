@@ -9,9 +9,8 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened, dependencies
 from tests.reading import Answers, Hangs, Reader, depends, module
-from tidal_plugins import Extraction, InvalidInput
+from tidal_plugins import Extraction, InvalidInput, Settings
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 
 def failing(texts: object) -> None:
@@ -161,7 +160,7 @@ def test_a_clock_that_goes_back_holds_nothing_up(opened: Opened, clock: FrozenCl
 def test_without_the_extra_talk_gives_no_relations_and_pending_says_why(
     open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    missing = Tuning(graph={"background": False, "language_model": "no_such_model"})
+    missing = Settings(graph={"background": False, "language_model": "no_such_model"})
     memory = open_memory(settings=missing)
     memory.record("I live in Porto. `quote_fare` is in `fares.py`.", "Noted.")
     (first, second) = memory.graph.pending()

@@ -10,10 +10,9 @@ import pytest
 
 from tests.graph.indexing import SAID, Watched, watched
 from tests.reading import Reader
-from tidal_plugins import Closed, HashingEmbedder, TidalMemory
+from tidal_plugins import Closed, HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import StorageError
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 CHAIN = " and ".join(f"m{n} depends on m{n + 1}" for n in range(60))
 SLICE = 10
@@ -28,7 +27,7 @@ def watch(tmp_path: Path, clock: FrozenClock) -> Iterator[Watch]:
 
     def open_(name: str = "agent.db", slice: int = SLICE) -> tuple[TidalMemory, Watched]:
         storage = watched(tmp_path / name)
-        settings = Tuning(graph={"background": False, "slice": slice})
+        settings = Settings(graph={"background": False}, tuning={"graph.slice": slice})
         options = {"embedder": HashingEmbedder(), "graph_extractor": Reader(), "clock": clock}
         opened.append(TidalMemory(storage=storage, settings=settings, **options))
         return opened[-1], storage

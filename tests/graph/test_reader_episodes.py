@@ -80,7 +80,7 @@ def test_who_is_named_in_an_earlier_message_may_be_meant_by_a_pronoun(memory: Ti
 
 
 def test_what_may_be_contradicted_is_shown_without_secrets(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(graph={"background": False}, secrets={"stored": "keep"}))
+    memory = open_memory(settings=Settings(graph={"background": False}, recording={"secrets": "keep"}))
     memory.graph.relate("Ines", "works_at", "the mint", object_type="organisation")
     memory.graph.relate("Bela", "works_at", "the mill", object_type="organisation")
     memory.facts["ferry"] = "late"
@@ -271,7 +271,7 @@ def test_sentences_with_names_and_numbers_that_nobody_said_are_left_out(
     episode = told(memory, "When does it sail to Oslo?", "At 9, the ferry does.")
     now = memory.episodes[episode.id].summary
     assert now.startswith(kept) if kept else now == episode.summary
-    assert len(now) <= memory.settings.ingestion.summary_chars
+    assert len(now) <= memory.tuning.ingestion.summary_chars
     assert memory.stats().reader.summaries == bool(kept)
     assert memory.stats().reader.refused == refused
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from benchmarks.extraction import score
 from tests.effort import grows_linearly
 from tests.tables import tables, wrong
-from tidal_plugins import RuleExtractor, TidalMemory
+from tidal_plugins import RuleExtractor, Settings, TidalMemory
 from tidal_plugins.graph.reading.mentions import CATEGORIES
 from tidal_plugins.model.graph import PREDICATES, Extraction
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 from training.fit_relations import apart
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -153,7 +152,7 @@ def clock() -> FrozenClock:
 
 @pytest.fixture
 def memory(open_memory: Any) -> TidalMemory:
-    return open_memory(settings=Tuning(graph={"background": False, "relation_threshold": 0.4}))
+    return open_memory(settings=Settings(graph={"background": False}, tuning={"graph.relation_threshold": 0.4}))
 
 
 def known(memory: TidalMemory, **asked: Any) -> set[str]:
@@ -180,7 +179,7 @@ def test_the_speaker_is_the_one_who_names_himself_and_else_the_user(memory: Tida
 
 
 def test_a_relative_is_the_speakers_and_she_the_one_woman_who_was_named(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(graph={"background": False, "relation_threshold": 0.3}))
+    memory = open_memory(settings=Settings(graph={"background": False}, tuning={"graph.relation_threshold": 0.3}))
     memory.record("My brother lives in Oslo.", "Nice.")
     assert {line.replace("My ", "") for line in known(memory, predicate="lives_in")} == {"user's brother lives in Oslo"}
     memory.record("My sister Ana met Tom. She lives in Leeds.", "Nice.")

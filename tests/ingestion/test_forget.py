@@ -127,7 +127,7 @@ def test_what_a_model_carries_on_from_text_to_text_goes_with_its_source(
             said = [*(item.text for item in previous), *(m.text for source in sources for m in source.messages)]
             return [Statement(" ".join(said), (sources[-1].id,))]
 
-    memory = open_memory(summariser=CarryingOn(), settings=Settings(dossier={"versions": versions}))
+    memory = open_memory(summariser=CarryingOn(), settings=Settings(tuning={"dossier.versions": versions}))
     first = memory.remember("The harbour pin is xylophone.", valid_until=NOON + timedelta(hours=1))
     memory.dossiers.refresh("harbour")
     for n in range(3):

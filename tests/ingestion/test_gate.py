@@ -17,7 +17,7 @@ FILLER = "the small talk of the day goes on"
 @pytest.fixture
 def gated(open_memory: Any) -> TidalMemory:
     """A memory with the gate on, in which something near to ``FILLER`` is known."""
-    memory: TidalMemory = open_memory(settings=Settings(gate={"enabled": True}))
+    memory: TidalMemory = open_memory(settings=Settings(recording={"gate": True}))
     memory.remember(FILLER, importance=9)
     return memory
 
@@ -42,7 +42,7 @@ def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenCloc
 
 
 def test_the_first_of_a_scope_is_all_surprise(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(gate={"enabled": True}))
+    memory = open_memory(settings=Settings(recording={"gate": True}))
     note = memory.remember("ok then", importance=1)
     assert (note.admission.surprise, note.admission.ephemeral) == (1.0, False)
     assert note.admission.salience == pytest.approx(0.35)  # 0.5·0.1 + 0.3·1

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Extraction, HashingEmbedder, InvalidInput, TidalMemory
-from tidal_plugins.tuning import Tuning
+from tidal_plugins import Extraction, HashingEmbedder, InvalidInput, Settings, TidalMemory
 
-UNREAD = Tuning(graph={"background": False})
+UNREAD = Settings(graph={"background": False})
 SAID = "The billing service depends on PostgreSQL."
 
 
@@ -26,7 +25,7 @@ class Gate:
 
 
 def test_close_waits_for_queued_work(open_memory: Any) -> None:
-    with open_memory(settings=Tuning(graph={"quiet": 60})) as memory:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 60})) as memory:
         memory.record(SAID)
         memory.scoped("user", "42").record(SAID)
         memory.close(timeout=60)
@@ -37,7 +36,7 @@ def test_close_waits_for_queued_work(open_memory: Any) -> None:
 
 
 def test_close_leaves_queued_work_in_the_queue(open_memory: Any) -> None:
-    with open_memory(settings=Tuning(graph={"quiet": 60})) as memory:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 60})) as memory:
         kept = memory.record(SAID)
     with open_memory(settings=UNREAD) as again:
         assert [item.episode for item in again.graph.pending()] == [kept.id]
@@ -45,7 +44,7 @@ def test_close_leaves_queued_work_in_the_queue(open_memory: Any) -> None:
 
 def test_close_waits_no_longer_than_it_is_told(open_memory: Any) -> None:
     reader = Gate()
-    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(tuning={"graph.quiet": 0.0}))
     kept = memory.record(SAID)
     closing = threading.Thread(target=memory.close, kwargs={"timeout": 0.01})
     closing.start()
@@ -74,7 +73,7 @@ def test_opening_one_scope_resumes_the_work_of_all(tmp_path: Path) -> None:
     with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
         for scope in scopes:
             memory.scoped(*scope).record(SAID)
-    with TidalMemory(path, embedder=HashingEmbedder(), settings=Tuning(graph={"quiet": 0.0})) as memory:
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(tuning={"graph.quiet": 0.0})) as memory:
         memory.close(timeout=60)
     with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
         for scope in scopes:

@@ -26,7 +26,6 @@ from tidal_plugins import (
 )
 from tidal_plugins.model.imported import Imported
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ LONG = (
 
 @pytest.mark.parametrize("most", [40, 41, 320])
 def test_a_summary_stays_within_its_length(open_memory: Any, most: int) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"summary_chars": most}))
+    memory = open_memory(settings=Settings(tuning={"ingestion.summary_chars": most}))
     calls = tuple(ToolCall(f"tool{n}" * 5) for n in range(20))
     for text in LONG:
         user, agent = Message("user", text), Message("assistant", text)
@@ -170,7 +169,7 @@ def test_a_turn_without_anything_new_comes_back_as_it_is_stored(memory: Any) -> 
 
 
 def test_half_lives_beyond_any_calendar_are_as_good_as_for_ever(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(decay={"warm": 1e12, "cold": 1e300}))
+    memory = open_memory(settings=Settings(tuning={"decay.warm": 1e12, "decay.cold": 1e300}))
     [id_] = memory.record("My cat is Mia").entries
     assert memory.get(id_).tier.cold_at.year == 9999
     assert memory.recall("cat")[0].id == id_
@@ -207,7 +206,7 @@ def embedder() -> Counted:
 @pytest.fixture
 def batched(open_memory: Any, embedder: Counted) -> TidalMemory:
     opened: TidalMemory = open_memory(
-        settings=Tuning(ingestion={"batch": BATCH}, graph={"background": False}), embedder=embedder
+        settings=Settings(graph={"background": False}, tuning={"ingestion.batch": BATCH}), embedder=embedder
     )
     return opened
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from tests.inside import dying, raw
-from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory, Tier
+from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalMemory, Tier
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 DAY = timedelta(days=1)
 WARM, ACCESSED = 72.0, 168.0
@@ -90,7 +89,7 @@ def test_what_only_surfaced_counts_half_and_what_is_beside_it_a_quarter_once(
 
 
 def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Tuning(use={"beside": 0}))
+    memory = open_memory(settings=Settings(tuning={"use.beside": 0}))
     shown, beside = memory.record(JAZZ, "The lily blooms").entries
     before = tier(memory, beside)
     clock.advance(days=30)
@@ -284,7 +283,7 @@ def test_what_was_shown_and_what_was_said_are_one_context_which_adds_up(memory: 
 
 
 def test_of_a_large_context_what_was_used_stays_in(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(associations={"context": 3}))
+    memory = open_memory(settings=Settings(tuning={"associations.context": 3}))
     shown = [told(memory, f"word{n}") for n in range(4)]
     used = told(memory)
     memory.record(ASKED, ANSWERED, surfaced=[*shown, used])
@@ -307,11 +306,11 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
 
 @pytest.mark.slow
 def test_the_turns_of_a_killed_process_are_linked_by_the_next_one(tmp_path: Path) -> None:
-    path, settings = tmp_path / "agent.db", Tuning(graph={"quiet": 0.0})
+    path, settings = tmp_path / "agent.db", Settings(tuning={"graph.quiet": 0.0})
     code = (
-        "import os, sys; from tidal_plugins import HashingEmbedder, TidalMemory;"
-        "from tidal_plugins.tuning import Tuning;"
-        "memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Tuning(graph={'quiet': 60.0}));"
+        "import os, sys; from tidal_plugins import HashingEmbedder, Settings, TidalMemory;"
+        "settings = Settings(tuning={'graph.quiet': 60.0});"
+        "memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=settings);"
         "turn = memory.record('Which bridge?', 'The green one.'); print(*turn.entries, flush=True); os._exit(9)"
     )
     killed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)

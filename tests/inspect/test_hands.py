@@ -282,7 +282,7 @@ def test_health_is_shown_when_recall_does_not_work(open_memory: OpenMemory, visi
 
 def test_the_playground_shows_no_secret_that_was_stored(open_memory: OpenMemory, visit: Visit) -> None:
     key = "sk-proj-Zk3vQ9xW2mT7rB4nL8cJ5hF1dS6gP0aYuEiOqRtX"
-    memory = open_memory("kept.db", settings=Settings(secrets={"stored": "keep"}))
+    memory = open_memory("kept.db", settings=Settings(recording={"secrets": "keep"}))
     for n in range(30):
         memory.record(f"The key of the {n}th oven is {key} in the kitchen.", "Noted.")
     assert key in memory.recall("key of the oven", secrets=True)[0].text

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Self
 
-from tidal_plugins import Consolidation, Episode, Exchange, HashingEmbedder, Message, TidalMemory
+from tidal_plugins import Consolidation, Episode, Exchange, HashingEmbedder, Message, Settings, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 TOPICS = ("folder1", "folder2")
 SESSION = "daily"
@@ -21,11 +20,10 @@ class Life:
     """
 
     def __init__(self, path: Any, *, turns: int, regulars: int, batch: int = 200) -> None:
-        settings = Tuning(
+        settings = Settings(
             storage={"durability": "fast"},
-            consolidation={"batch": batch},
-            dossier={"refresh_all": 24.0 * 4},
-            graph={"enabled": False},  # it is read at times of its own
+            graph={"enabled": False},
+            tuning={"consolidation.batch": batch, "dossier.refresh_all": 24.0 * 4},
         )
         self.turns, self.regulars = turns, regulars
         self.clock = FrozenClock()

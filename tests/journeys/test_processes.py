@@ -225,8 +225,7 @@ def check_graph(memory: TidalMemory) -> None:
 
 HANGING = """
 import sys, threading
-from tidal_plugins import HashingEmbedder, TidalMemory
-from tidal_plugins.tuning import Tuning
+from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 
 asked = threading.Event()
 
@@ -236,7 +235,7 @@ class Hangs:
         asked.set()
         threading.Event().wait()
 
-quick = Tuning(graph={"quiet": 0})
+quick = Settings(tuning={"graph.quiet": 0})
 memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), graph_extractor=Hangs(), settings=quick)
 memory.record("billing depends on storage")
 assert asked.wait(300)

@@ -26,6 +26,7 @@ from tidal_plugins import (
     Message,
     Note,
     PolicyViolation,
+    Settings,
     TidalMemory,
     ToolCall,
 )
@@ -33,13 +34,12 @@ from tidal_plugins.graph.handlers import READ
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line
-from tidal_plugins.tuning import Tuning
 
 Acknowledge = Callable[[str], None]
 OPENED = "opened"
 LEARNED = "learned"
 """Log of the episodes that were read, written in the same transaction."""
-SETTINGS = Tuning(ingestion={"batch": 8}, signals={"audit": 1_000_000, "annotations": 1_000_000})
+SETTINGS = Settings(tuning={"ingestion.batch": 8, "signals.audit": 1_000_000, "signals.annotations": 1_000_000})
 
 
 def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
@@ -92,7 +92,9 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
         return done
 
     Jobs.finish = log  # type: ignore[method-assign]
-    settings = Tuning(graph={"quiet": 0.0, "orphaned": 0.0, "slice": 1 if name.endswith("a") else 50})
+    settings = Settings(
+        tuning={"graph.quiet": 0.0, "graph.orphaned": 0.0, "graph.slice": 1 if name.endswith("a") else 50}
+    )
     with TidalMemory(
         memory.path, embedder=HashingEmbedder(), graph_extractor=Reader(), settings=settings
     ) as learning_one:

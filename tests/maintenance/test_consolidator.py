@@ -30,7 +30,6 @@ from tidal_plugins import (
 )
 from tidal_plugins.model.summary import Source
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 DAY = timedelta(days=1)
 WARM_ENDS = timedelta(hours=478.357)  # 72 · log2(100)
@@ -44,12 +43,9 @@ def open_memory(open_memory: OpenMemory) -> OpenMemory:
     """Opens memories without what is read in between: the graph would make more entries and facts."""
 
     def open_(name: str = "agent.db", **options: Any) -> TidalMemory:
-        settings = Tuning.of(options.pop("settings", Settings()))
-        graph = settings.graph.model_copy(update={"enabled": False})
-        supersession = settings.supersession.model_copy(update={"enabled": False})
-        return open_memory(
-            name, settings=settings.model_copy(update={"graph": graph, "supersession": supersession}), **options
-        )
+        settings = options.pop("settings", Settings())
+        graph = settings.graph.model_copy(update={"enabled": False, "supersession": False})
+        return open_memory(name, settings=settings.model_copy(update={"graph": graph}), **options)
 
     return open_
 
@@ -103,7 +99,7 @@ def test_settling_changes_no_ranking_and_no_reinforcement(open_memory: Any, cloc
 
 
 def test_what_does_not_decay_and_what_expires_is_left_alone(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(gate={"enabled": True}))
+    memory = open_memory(settings=Settings(recording={"gate": True}))
     skill, small = memory.remember("how to deploy", kind="skill"), told(memory, "ok then")
     assert tier(memory, small).expires_at
     clock.advance(days=30)
@@ -118,7 +114,7 @@ def test_what_does_not_decay_and_what_expires_is_left_alone(open_memory: Any, cl
 def test_many_entries_settle_in_batches_and_a_damaged_one_keeps_its_tier_and_stops_nothing(
     open_memory: Any, clock: FrozenClock, tmp_path: Path
 ) -> None:
-    memory = open_memory(settings=Tuning(consolidation={"batch": 7}))
+    memory = open_memory(settings=Settings(tuning={"consolidation.batch": 7}))
     notes = memory.remember([Note(f"word{n}", kind="conversation") for n in range(30)])
     connection = raw(tmp_path / "agent.db")
     connection.execute("UPDATE entries SET text = 'forged' WHERE id = ?", (notes[1].id,))
@@ -175,7 +171,7 @@ def test_what_three_turns_of_a_day_use_becomes_a_fact_that_cites_it(memory: Tida
 
 
 def test_uses_that_count_no_more_go_but_for_the_last_of_each_entry(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Tuning(consolidation={"turns": 4, "batch": 2}))
+    memory = open_memory(settings=Settings(tuning={"consolidation.turns": 4, "consolidation.batch": 2}))
     jazz, soup = told(memory), told(memory, "tomato soup needs basil")
     use(memory, clock, jazz)
     use(memory, clock, soup, turns=1, answer="Tomato soup: basil.")
@@ -449,7 +445,7 @@ def test_to_run_again_or_in_another_scope_or_with_a_clock_that_went_back_changes
 def test_a_run_that_was_cut_off_goes_on_to_the_same_end(
     open_memory: OpenMemory, clock: FrozenClock, tmp_path: Path, after: int
 ) -> None:
-    settings = Tuning(consolidation={"batch": 2})
+    settings = Settings(tuning={"consolidation.batch": 2})
     with open_memory("whole.db", settings=settings) as memory:
         for n in range(5):
             memory.record(f"word{n}", f"answer{n}")
@@ -542,7 +538,7 @@ def test_undo_leaves_alone_what_changed_since(memory: TidalMemory, clock: Frozen
 
 
 def test_undo_needs_a_run_that_can_be_undone(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(consolidation={"runs": 2}))
+    memory = open_memory(settings=Settings(tuning={"consolidation.runs": 2}))
     runs = []
     for n in range(4):
         told(memory, f"word{n}")

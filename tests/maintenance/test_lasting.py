@@ -13,7 +13,7 @@ ALLERGY, TALK = "Mind that Iris is allergic to hazelnuts.", "The hazelnuts at th
 
 
 def test_an_allergy_does_not_fade_and_talk_does(open_memory: OpenMemory, clock: FrozenClock) -> None:
-    for settings, kept in ((Settings(), [ALLERGY]), (Settings(decay={"important": 11}), [])):
+    for settings, kept in ((Settings(), [ALLERGY]), (Settings(tuning={"decay.important": 11}), [])):
         memory = open_memory(f"{len(kept)}.db", settings=settings)
         memory.record(ALLERGY, "Noted.", thread="a")
         memory.record(TALK, "Lovely.", thread="b")
@@ -47,7 +47,9 @@ def test_the_newest_value_of_what_was_asked_for_does_not_fade(open_memory: OpenM
 
 def test_what_matters_for_good_surfaces_at_a_lower_chance_for_a_turn_that_asks(open_memory: OpenMemory) -> None:
     def shown(question: str, important: float) -> str:
-        strict = Settings(whisper={"threshold": 0.99, "statement_threshold": 0.99, "important": important})
+        strict = Settings(
+            whisper={"threshold": 0.99}, tuning={"whisper.statement_threshold": 0.99, "whisper.important": important}
+        )
         memory = open_memory(settings=strict)
         memory.record(ALLERGY, "Noted.", thread="a")
         memory.record(TALK, "Lovely.", thread="b")
@@ -66,10 +68,10 @@ def test_what_was_said_for_good_comes_earlier_in_a_recall_for_a_turn_that_asks(o
         open_memory().record(text, "I see.", thread=str(number))
 
     def place(question: str, factor: float) -> int:
-        memory = open_memory(settings=Tuning(recall={"lasting": factor}))
+        memory = open_memory(settings=Settings(tuning={"recall.lasting": factor}))
         return [hit.text for hit in memory.recall(question, limit=20)].index("I'm allergic to hazelnuts.")
 
-    asked, told, factor = "Can I eat this brownie?", "The brownies were on the table.", Tuning().recall.lasting
+    asked, told, factor = "Can I eat this brownie?", "The brownies were on the table.", Tuning.of().recall.lasting
     assert place(asked, factor) < place(asked, 1)
     assert place(told, factor) == place(told, 1)
 

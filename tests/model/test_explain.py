@@ -155,7 +155,7 @@ def test_a_tier_tells_its_state_at_any_time() -> None:
 
 
 def test_recall_finds_what_is_warm_or_cold(open_memory, clock) -> None:
-    memory = open_memory(settings=Settings(gate={"enabled": True}))
+    memory = open_memory(settings=Settings(recording={"gate": True}))
     said = memory.record("The north pier is closed for repairs until the storm is over.").entries[0]
     trivial = memory.record("ok pier").entries[0]
     seen = []

@@ -14,9 +14,9 @@ from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.gate import score
 from tidal_plugins.presence.ticks import due, mood, tick
 from tidal_plugins.scoring.salience import gate, spread, urgency
-from tidal_plugins.tuning import PresenceTuning
+from tidal_plugins.tuning import Tuning
 
-TUNING = PresenceTuning()
+TUNING = Tuning.of().presence
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WEIGHTS = {
     name: getattr(TUNING, name)

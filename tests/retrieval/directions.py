@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.tuned import tuned
 from tidal_plugins import Affect, Message, Note, TidalMemory
-from tidal_plugins.tuning import Tuning
 
 QUESTION = "zebra"
 """A question that shares no word with the texts, so that only the vector channel finds them."""
@@ -70,7 +70,7 @@ def lying(
         name,
         embedder=Directions(cosines, degrees),
         emotion=Feelings(affects or {}),
-        settings=Tuning(graph={"enabled": False}, affect={"rate": 1.0, "least": 1.0}, **settings),
+        settings=tuned(graph={"enabled": False}, affect={"rate": 1.0, "least": 1.0}, **settings),
     )
     return memory
 

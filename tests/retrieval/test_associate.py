@@ -67,7 +67,7 @@ def test_what_is_appended_is_not_dropped_as_well(memory: TidalMemory, chain: lis
 
 
 def test_no_more_are_appended_than_the_settings_say(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recall={"associated": 2}))
+    memory = open_memory(settings=Settings(tuning={"recall.associated": 2}))
     ids = [entry.id for entry in memory.remember([Note("I play jazz piano"), *(Note(f"word{n}") for n in range(5))])]
     for n, id_ in enumerate(ids[1:]):
         associate(memory, ids[0], id_, times=n + 1)
@@ -76,7 +76,7 @@ def test_no_more_are_appended_than_the_settings_say(open_memory: Any) -> None:
     unshown = {item.id: item.reason for item in found.dropped if item.stage == "association"}
     trimmed = {item.id for item in found.dropped if item.stage != "association"}
     assert unshown.keys() | trimmed == set(ids[1:4])
-    none = open_memory("none.db", settings=Settings(recall={"associated": 0}))
+    none = open_memory("none.db", settings=Settings(tuning={"recall.associated": 0}))
     none.remember("I play jazz piano")
     assert len(recall(none)) == 1
 

@@ -98,7 +98,7 @@ def test_without_peers_nothing_is_said_of_any(memory: TidalMemory) -> None:
 
 def test_scores_of_all_stores_stand_against_the_best_of_all(open_memory: Any, peer_file: Path) -> None:
     texts = [PIANO, "bread and jam for breakfast", "a piano teacher", "the attic is cold"]
-    by_meaning = Tuning(recall={"keywords": 0.0})  # how rare a word is depends on the store
+    by_meaning = Settings(tuning={"recall.keywords": 0.0})  # how rare a word is depends on the store
     alone = open_memory("alone.db", settings=by_meaning)
     alone.remember([Note(text) for text in texts])
     memory = open_memory(settings=by_meaning, peers=[Peer(peer_file, trust=1.0)])
@@ -145,7 +145,7 @@ def answered(*hits: Hit, **fields: Any) -> Recall:
 
 
 def merged(own: Recall, *answers: PeerAnswer, limit: int = 5) -> Recall:
-    return Merger(Tuning(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
+    return Merger(Settings(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
 
 
 def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
@@ -161,7 +161,7 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
 
 @pytest.mark.parametrize(("threshold", "shown"), [(None, ("b",)), (0.0, ("b",)), (0.4, ())])
 def test_without_a_threshold_no_peer_needs_to_be_sure(threshold: float | None, shown: tuple[str, ...]) -> None:
-    merger = Merger(Tuning(), 5, ("default",), lambda scope, texts: set(), threshold)
+    merger = Merger(Tuning.of(), 5, ("default",), lambda scope, texts: set(), threshold)
     unsure = answered(*said("b"), confidence=0.1)
     assert merger.merged(answered(confidence=0.1), [PeerAnswer("b", 1.0, unsure)]).ids == shown
 

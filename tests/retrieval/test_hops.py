@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.tuned import tuned
 from tidal_plugins import Coverage, InvalidInput, Note, Settings, TidalMemory
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.hops import HeuristicAssessor
-from tidal_plugins.tuning import Tuning
 
 QUESTION = "What does the employer of Ada's sister produce?"
 SISTER, EMPLOYER, PRODUCT = "Maria is Ada's sister.", "Maria works for Acme Corp.", "Acme Corp makes quince jam."
@@ -89,7 +89,7 @@ def test_later_hits_come_after_the_first_and_score_no_higher(memory: TidalMemory
 
 
 def test_every_candidate_is_a_hit_or_has_a_stage_and_a_reason(open_memory: OpenMemory) -> None:
-    memory = fill(open_memory(settings=Tuning(hops={"appended": 1, "least": 0.0})))
+    memory = fill(open_memory(settings=Settings(tuning={"hops.appended": 1, "hops.least": 0.0})))
     found = memory.recall(QUESTION, limit=1, hops=3)
     assert len(found) == 2
     dropped = [item.id for item in found.dropped]
@@ -133,7 +133,7 @@ def test_it_stops_where_nothing_leads_on_or_nothing_new_comes(open_memory: OpenM
 
 def test_budgets_in_queries_leads_and_time_are_kept(open_memory: OpenMemory) -> None:
     def ask(name: str, assessor: Asking | None = None, **budget: Any) -> tuple[str, int]:
-        memory = fill(open_memory(name, assessor=assessor, settings=Tuning(hops={"ms": 3_600_000.0, **budget})))
+        memory = fill(open_memory(name, assessor=assessor, settings=tuned(hops={"ms": 3_600_000.0, **budget})))
         found = memory.recall(QUESTION, limit=1, hops=3)
         return found.stopped, len(found.hops)
 
@@ -148,7 +148,7 @@ def test_budgets_in_queries_leads_and_time_are_kept(open_memory: OpenMemory) -> 
 
 
 def test_the_number_of_hops_may_be_set_for_all_recalls(open_memory: OpenMemory) -> None:
-    memory = fill(open_memory(settings=Settings(hops={"hops": 3})))
+    memory = fill(open_memory(settings=Settings(recall={"hops": 3})))
     assert memory.recall(QUESTION, limit=1).stopped == "hops"
     assert memory.recall(QUESTION, limit=1, hops=1).stopped == ""
 
@@ -163,7 +163,7 @@ def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory
 
 def test_of_several_hops_the_last_is_shown_first_and_of_each_query_so_many_are_read(open_memory: OpenMemory) -> None:
     assessor = Asking(asks("Maria works"), asks("Acme Corp"), Coverage())
-    memory = fill(open_memory(assessor=assessor, settings=Tuning(hops={"read": 1, "least": 0.0})))
+    memory = fill(open_memory(assessor=assessor, settings=Settings(tuning={"hops.read": 1, "hops.least": 0.0})))
     found = memory.recall(QUESTION, limit=3, hops=4)
     first, second, third = assessor.shown
     assert first == [found[0].text], "of the first hop as many"
@@ -173,7 +173,7 @@ def test_of_several_hops_the_last_is_shown_first_and_of_each_query_so_many_are_r
 
 
 def test_what_a_later_query_found_and_nobody_read_has_its_reason(open_memory: OpenMemory) -> None:
-    narrow = Tuning(hops={"read": 1, "least": 0.0}, recall={"pool": 1, "shortlist": 1})
+    narrow = Settings(tuning={"hops.read": 1, "hops.least": 0.0, "recall.pool": 1, "recall.shortlist": 1})
     found = fill(open_memory(assessor=Asking(asks("Acme Corp")), settings=narrow)).recall("tulips", limit=1, hops=2)
     assert "not read" in {item.reason.split(": ")[-1] for item in found.dropped if item.stage == "hop"}
 
@@ -197,14 +197,18 @@ def test_a_query_that_brings_nothing_new_leaves_the_next_one_its_turn(open_memor
     found = fill(open_memory(assessor=assessor)).recall(SISTER, limit=1, hops=2)
     assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("Acme Corp", True)], "the query itself is not asked"
     assessor = Asking(asks("sister Ada", "Acme Corp", "tulips"), asks("tulips"))
-    few = Tuning(hops={"least": 1.0})
+    few = Settings(tuning={"hops.least": 1.0})
     found = fill(open_memory("few.db", assessor=assessor, settings=few)).recall(SISTER, limit=1, hops=2)
     assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("sister Ada", False), ("Acme Corp", True)]
 
 
 def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None:
     assessor = Asking(asks("Painting plays chess", "We produce maps"))
-    memory = fill(open_memory(assessor=assessor, settings=Tuning(hops={"leads": 2, "appended": 3, "least": 0.0})))
+    memory = fill(
+        open_memory(
+            assessor=assessor, settings=Settings(tuning={"hops.leads": 2, "hops.appended": 3, "hops.least": 0.0})
+        )
+    )
     found = memory.recall(SISTER, limit=1, hops=2)
     assert [hit.why.asked for hit in found[1:]] == ["Painting plays chess", "We produce maps", "Painting plays chess"]
 
@@ -212,7 +216,7 @@ def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None
 def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenMemory) -> None:
     def brought(least: float) -> list[str]:
         memory = open_memory(
-            f"{least}.db", assessor=Asking(asks("tulips Ada likes")), settings=Tuning(hops={"least": least})
+            f"{least}.db", assessor=Asking(asks("tulips Ada likes")), settings=Settings(tuning={"hops.least": least})
         )
         found = fill(memory).recall(PRODUCT, limit=1, hops=2)
         return [hit.text for hit in found[1:]]
@@ -244,7 +248,7 @@ def test_a_failing_assessor_leaves_what_was_found(
 
 def test_a_query_that_cannot_be_asked_is_passed_over(open_memory: OpenMemory) -> None:
     assessor = Asking(asks("a" * 1_000_001, "Maria works"))
-    memory = fill(open_memory(assessor=assessor, settings=Tuning(hops={"leads": 2})))
+    memory = fill(open_memory(assessor=assessor, settings=Settings(tuning={"hops.leads": 2})))
     found = memory.recall(QUESTION, limit=1, hops=2)
     assert [hop.query for hop in found.hops] == ["Maria works"]
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.retrieval.directions import QUESTION, Directions, holding, noted, say
+from tests.tuned import tuned
 from tests.waiting import PATIENCE
 from tidal_plugins import Affect, InvalidInput, Recall, Settings
 from tidal_plugins.retrieval.calibration import (
@@ -28,7 +29,6 @@ from tidal_plugins.retrieval.calibration import (
 )
 from tidal_plugins.retrieval.rank import Traits
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 SAD, STIRRED = Affect(-0.4, 0.2), Affect(-0.8, 0.6)
 PLAIN = {"importance": 0.0, "decay": 0.0, "thread": 0.0, "neighbours": 0.0, "time_mention": 0.0}
@@ -137,7 +137,7 @@ def test_many_passages_count_against_a_document(open_memory: Any) -> None:
 
 def test_balanced_favours_the_speaker_that_the_query_names(open_memory: Any) -> None:
     texts = {"Ann: waltz": 0.4, "Bob: polka": 0.5}
-    memory = open_memory(embedder=Directions(texts), settings=Tuning(recall={**PLAIN, "speaker": 0.15}))
+    memory = open_memory(embedder=Directions(texts), settings=tuned(recall={**PLAIN, "speaker": 0.15}))
     say(memory, ("Ann", "waltz"), ("Bob", "polka"))
     assert fused(memory.recall(f"{QUESTION} Ann")) == {"waltz": 0.55, "polka": 0.5}
 

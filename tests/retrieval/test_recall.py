@@ -14,6 +14,7 @@ import pytest
 
 from tests.inside import raw
 from tests.retrieval.directions import QUESTION, lying, say
+from tests.tuned import tuned
 from tidal_plugins import (
     Corrupt,
     HashingEmbedder,
@@ -29,7 +30,6 @@ from tidal_plugins import (
 from tidal_plugins.storage.columns.view import Found
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 TOPICS = [
     "jazz piano",
@@ -76,20 +76,20 @@ def test_every_candidate_is_a_hit_or_has_a_stage_and_a_reason(memory: TidalMemor
 
 
 def test_only_the_shortlist_is_ranked_in_full(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(recall={"shortlist": 10}))
+    memory = open_memory(settings=Settings(tuning={"recall.shortlist": 10}))
     fill(memory)
     for limit, ranked in ((1, 10), (5, 20)):
         recall = memory.recall("jazz piano bread", limit=limit)
         stages = [item.stage for item in recall.dropped]
         assert stages == ["trim"] * (ranked - limit) + ["shortlist"] * (len(stages) - ranked + limit)
         assert "shortlist" in stages
-    wide = open_memory("wide.db", settings=Tuning(recall={"shortlist": 8000}))
+    wide = open_memory("wide.db", settings=Settings(tuning={"recall.shortlist": 8000}))
     fill(wide)
     assert {item.stage for item in wide.recall("jazz piano bread", limit=5).dropped} == {"trim"}
 
 
 def test_what_only_keywords_find_gets_its_exact_cosine(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(recall={"pool": 2, "keywords": 9.0}))
+    memory = open_memory(settings=Settings(tuning={"recall.pool": 2, "recall.keywords": 9.0}))
     memory.remember([Note(f"zebra{letter}") for letter in "xyvw"])
     far = memory.remember("The zebra stood among many other animals of the wide savannah in the evening sun.")
     hit = memory.recall("zebra", limit=1)[0]
@@ -260,7 +260,7 @@ def understand(open_memory: Any) -> Any:
 
     def read(text: str, speakers: Sequence[str] = ()) -> Understood:
         embedder = Listening()
-        settings = Tuning(recall={"time": 0.0}, graph={"enabled": False}, storage={"durability": "fast"})
+        settings = Settings(graph={"enabled": False}, storage={"durability": "fast"}, tuning={"recall.time": 0.0})
         memory: TidalMemory = open_memory(embedder=embedder, settings=settings)
         texts = {f"{number} words to find": name for number, name in enumerate(speakers)}
         for said, name in texts.items():
@@ -494,7 +494,7 @@ def talk(memory: TidalMemory, *texts: str, thread: str = "s") -> dict[str, str]:
 
 
 def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(recall={"pool": 3, "shortlist": 3}))
+    memory = open_memory(settings=Settings(tuning={"recall.pool": 3, "recall.shortlist": 3}))
     talk(memory, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
     talk(memory, *(f"nothing number {n}" for n in range(9)), thread="t")
     found = memory.recall("zebra sleep", limit=3)
@@ -502,7 +502,9 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
     answer = next(hit for hit in found if hit.text == "under an old oak")
     assert answer.why.factors["neighbours"] > 0
     assert answer.why.factors["thread"] > 0
-    without = open_memory("plain.db", settings=Tuning(recall={"pool": 3, "shortlist": 3, "neighbours": 0.0}))
+    without = open_memory(
+        "plain.db", settings=Settings(tuning={"recall.pool": 3, "recall.shortlist": 3, "recall.neighbours": 0.0})
+    )
     talk(without, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
     talk(without, *(f"nothing number {n}" for n in range(9)), thread="t")
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
@@ -510,7 +512,7 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
 
 @pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"neighbours": 0.0}, False)])
 def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
-    memory = open_memory(settings=Tuning(recall={"pool": 1, "shortlist": 1, **recall}))
+    memory = open_memory(settings=tuned(recall={"pool": 1, "shortlist": 1, **recall}))
     ids = talk(memory, "where did the zebra sleep?", "under an old oak")
     talk(memory, *(f"zebra sleep {n}" for n in range(9)), thread="t")
     found = memory.recall("where did the zebra sleep?", limit=1)

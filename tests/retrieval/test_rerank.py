@@ -83,7 +83,7 @@ def test_its_order_wins_and_the_hits_say_so(open_memory: OpenMemory) -> None:
 
 def test_it_reads_the_best_of_the_ranking_and_the_limit_cuts_after_it(open_memory: OpenMemory) -> None:
     longest = Longest()
-    memory = fill(open_memory(reranker=longest, settings=Settings(rerank={"depth": 3})))
+    memory = fill(open_memory(reranker=longest, settings=Settings(tuning={"rerank.depth": 3})))
     plain = fill(open_memory("plain.db")).recall("jazz piano")
     found = memory.recall("jazz piano", limit=1)
     assert set(longest.read[0][1]) == {hit.text for hit in plain[:3]}
@@ -161,7 +161,7 @@ def test_one_that_is_not_done_in_time_leaves_the_ranking(
 ) -> None:
     plain, asked_for = fill(open_memory()).recall("jazz piano"), threading.Event()
     slow = Answering(lambda texts: [float(asked_for.wait(PATIENCE))] * len(texts))
-    memory = open_memory(reranker=slow, settings=Settings(rerank={"seconds": 0.05}))
+    memory = open_memory(reranker=slow, settings=Settings(tuning={"rerank.seconds": 0.05}))
     found = memory.recall("jazz piano")
     asked_for.set()
     assert (found.hits, found.degraded) == (plain.hits, ("reranker",))
@@ -175,7 +175,7 @@ def test_scores_that_come_one_by_one_have_the_same_time(open_memory: OpenMemory)
         for _ in texts:
             yield float(asked_for.wait(PATIENCE))
 
-    memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(rerank={"seconds": 0.05})))
+    memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(tuning={"rerank.seconds": 0.05})))
     assert memory.recall("jazz piano").degraded == ("reranker",)
     asked_for.set()
 
@@ -189,7 +189,7 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
             answer.wait(PATIENCE)
             return [1.0] * len(texts)
 
-    memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
+    memory = fill(open_memory(reranker=Hanging(), settings=Settings(tuning={"rerank.seconds": 0.02})))
     assert {memory.recall("jazz piano").degraded for _ in range(12)} == {("reranker",)}
     assert eventually(lambda: len(calls) == 4)
     assert "still under way" in caplog.text
@@ -273,7 +273,7 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
         return inner(query, texts)
 
     reranker._score = slow
-    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
+    memory = fill(open_memory(reranker=reranker, settings=Settings(tuning={"rerank.seconds": 0.05})))
     others, recalls = set(threading.enumerate()), 0
     while not batches:  # a busy machine may not have begun before the time was over
         assert memory.recall("jazz piano").degraded == ("reranker",)
@@ -287,7 +287,7 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
 def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:
     reranker = CrossEncoderReranker(folder)
     reranker.load()
-    fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05}))).recall("jazz piano")
+    fill(open_memory(reranker=reranker, settings=Settings(tuning={"rerank.seconds": 0.05}))).recall("jazz piano")
     assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
 
 

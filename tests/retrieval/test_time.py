@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from tests.tables import tables, wrong
 from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
@@ -80,14 +79,14 @@ def test_closeness_is_one_inside_and_falls_outside() -> None:
 
 def test_slack_is_a_number_of_days_that_a_calendar_has() -> None:
     for days in (0, 1e-9, 1e9, 1e12):
-        with pytest.raises(ValidationError, match="slack"):
-            Tuning(recall={"slack": days})
+        with pytest.raises(InvalidInput, match="slack"):
+            Tuning.of(Settings(tuning={"recall.slack": days}))
 
 
 # in a recall
 
 
-PREFERRED = {"time": 1.0}
+PREFERRED = {"recall.time": 1.0}
 """Above what the hashing embedder makes of a number in a text."""
 
 
@@ -95,7 +94,7 @@ PREFERRED = {"time": 1.0}
 def trips(open_memory: Any, clock: FrozenClock) -> TidalMemory:
     """Nearly the same, every week of two years: only the time tells the memories apart."""
     clock.set(FRIDAY)
-    memory: TidalMemory = open_memory(settings=Tuning(recall=PREFERRED))
+    memory: TidalMemory = open_memory(settings=Settings(tuning=PREFERRED))
     for week in range(104):
         memory.remember(f"trip {week}", kind="fact", occurred_at=FRIDAY - timedelta(days=7 * week))
     return memory
@@ -111,7 +110,7 @@ def test_what_is_from_the_time_comes_first_and_says_so(trips: TidalMemory) -> No
 
 
 def test_what_no_channel_would_reach_takes_part(trips: TidalMemory, open_memory: Any) -> None:
-    narrow = open_memory(settings=Tuning(recall={**PREFERRED, "pool": 1, "shortlist": 1}))
+    narrow = open_memory(settings=Settings(tuning={**PREFERRED, "recall.pool": 1, "recall.shortlist": 1}))
     [hit] = narrow.recall("trip in May 2025", limit=1)
     assert (hit.entry.occurred_at.year, hit.entry.occurred_at.month) == (2025, 5)
     assert hit.why.keyword_rank is None
@@ -130,7 +129,7 @@ def test_hard_filters_hold_inside_the_time(trips: TidalMemory) -> None:
 
 def test_other_profiles_and_a_weight_of_zero_read_no_times(trips: TidalMemory, open_memory: Any) -> None:
     assert trips.recall("trip in May", profile="tidal").times == ()
-    off = open_memory(settings=Tuning(recall={"time": 0.0}))
+    off = open_memory(settings=Settings(tuning={"recall.time": 0.0}))
     assert off.recall("trip in May").times == ()
 
 
@@ -252,7 +251,7 @@ def test_a_turn_in_a_thread_is_found_by_its_day(memory: TidalMemory, open_memory
         at = FRIDAY - timedelta(days=day)
         memory.record(messages=[Message("user", f"lunch was soup {day}")], thread=f"day {day}", occurred_at=at)
     assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
-    off = open_memory(settings=Tuning(recall={"time": 0.0}))
+    off = open_memory(settings=Settings(tuning={"recall.time": 0.0}))
     sure, unsure = (store.whisper("what was lunch last Tuesday?").recall for store in (memory, off))
     assert sure is not None
     assert sure.confidence > unsure.confidence * 1.2, "a whisper is surer of what is from that day"

@@ -22,7 +22,7 @@ from tidal_plugins.scoring.ranking import keyword_strength, recency
 from tidal_plugins.scoring.text import echoes, terms
 from tidal_plugins.scoring.windows import SECOND, WINDOWS, Buckets, counted, totals
 from tidal_plugins.testing import NOON
-from tidal_plugins.tuning import GateTuning
+from tidal_plugins.tuning import Tuning
 
 NONE = Affect()
 DAY = 86_400 * SECOND
@@ -282,7 +282,7 @@ def test_salience_lies_between_nought_and_one_and_grows_with_each_part(
 
 
 def test_the_defaults_of_the_gate_are_the_formulas_of_the_source() -> None:
-    gate = GateTuning()
+    gate = Tuning.of().gate
     assert (gate.by_importance, gate.by_intensity, gate.by_surprise) == (0.5, 0.2, 0.3)
     assert (gate.important, gate.threshold, gate.days, gate.enabled) == (8, 0.35, 14, False)
 

@@ -34,7 +34,6 @@ from tidal_plugins import (
 from tidal_plugins.model.entry import user_of
 from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 PLANNER = Policy(allow={"reward", "view"}, deny={"skip"}, max_signals=3, max_duration=timedelta(hours=1))
 
@@ -279,7 +278,7 @@ def test_a_handle_refuses_use_in_a_forked_process(
 
 
 def test_the_audit_and_the_annotations_are_bounded(open_memory: Callable[..., TidalMemory]) -> None:
-    memory = open_memory(settings=Settings(signals={"audit": 250, "annotations": 5}))
+    memory = open_memory(settings=Settings(tuning={"signals.audit": 250, "signals.annotations": 5}))
     entry = memory.remember("Jazz piano is practised at noon.").id
     session = memory.sessions.open()
     for number in range(400):
@@ -383,7 +382,7 @@ def test_a_signal_may_fade_later_than_the_calendar_ends(
     open_memory: Callable[..., TidalMemory], half_life: float
 ) -> None:
     types = {"reward": SignalType(half_life=half_life), "annotate": SignalType()}
-    memory = open_memory(settings=Settings(signals={"types": types}))
+    memory = open_memory(settings=Settings(signals=types))
     session, id_ = memory.sessions.open(), memory.remember("Jazz piano is practised at noon.").id
     assert session.signal("reward", id_).score == 1.0
     assert memory.recall("jazz", session=session)[0].why.factors["session reward"] == pytest.approx(0.1)
@@ -548,7 +547,7 @@ def test_a_reward_fades(memory: TidalMemory, noted: list[str], clock: FrozenCloc
 def test_rewarded_entries_outside_the_pool_join_it_through_the_same_filters(
     open_memory: Callable[..., TidalMemory], clock: FrozenClock
 ) -> None:
-    memory = open_memory(settings=Tuning(recall={"pool": 1, "shortlist": 1}))
+    memory = open_memory(settings=Settings(tuning={"recall.pool": 1, "recall.shortlist": 1}))
     far = memory.remember("Pasta is cooked with tomatoes.", source="kitchen").id
     gone = memory.remember("Old pasta.", valid_until=clock() + timedelta(hours=1)).id
     memory.remember("Jazz piano.")
@@ -592,9 +591,7 @@ def test_types_of_ones_own_have_their_half_life_and_sign(
     open_memory: Callable[..., TidalMemory], clock: FrozenClock
 ) -> None:
     memory = open_memory(
-        settings=Settings(
-            signals={"types": {"reward": {}, "annotate": {"sign": 0}, "bury": {"half_life": 1, "sign": -1}}}
-        )
+        settings=Settings(signals={"reward": {}, "annotate": {"sign": 0}, "bury": {"half_life": 1, "sign": -1}})
     )
     entry = memory.remember(TEXTS[0]).id
     memory.signals.add("bury", entry)

@@ -22,7 +22,7 @@ from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, NOON
 
 FOLDER = str(Path(sqlite.__file__).parent)
-SETTINGS = Settings(graph={"enabled": False}, supersession={"enabled": False})
+SETTINGS = Settings(graph={"enabled": False, "supersession": False})
 
 Place = tuple[str, int]
 

@@ -21,7 +21,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     from tidal_plugins import HashingEmbedder
 
     file = str(tmp_path_factory.mktemp("deadline") / "agent.db")
-    calm = Settings(storage={"durability": "fast"}, graph={"enabled": False}, supersession={"enabled": False})
+    calm = Settings(storage={"durability": "fast"}, graph={"enabled": False, "supersession": False})
     with TidalMemory(file, embedder=HashingEmbedder(32), settings=calm) as memory:
         memory.remember([Note(f"Parcel {number} waits at gate {number % 7}.", tags=("t",)) for number in range(TURNS)])
         turn = [Exchange((Message("user", f"Where is crate {n}?"),), f"t{n}", f"e{n}") for n in range(TURNS)]

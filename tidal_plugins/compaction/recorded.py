@@ -87,8 +87,8 @@ class Recorder:
         if not exchanges:
             return {}
         settings = self.writer.settings
-        roomy = settings.ingestion.model_copy(update={"max_chars": MAX_CHARS})
-        writer = replace(self.writer, settings=settings.model_copy(update={"ingestion": roomy}))
+        roomy = replace(settings.ingestion, max_chars=MAX_CHARS)
+        writer = replace(self.writer, settings=replace(settings, ingestion=roomy))
         try:
             with self.worker.recording(self.scope):
                 episodes = record(writer, self.affect, self.scope, list(exchanges.values()), now, blank=True)

@@ -49,7 +49,8 @@ class Dossiers:
     def refresh(self, topic: str, *, force: bool = False) -> Dossier:
         """Return the dossier on a topic, made if there is none and updated if it is due.
 
-        A dossier is due ``Settings.dossier.refresh`` hours after its last refresh; ``force`` does not wait for that.
+        A dossier is due two hours after its last refresh (``dossier.refresh`` of ``Settings.tuning``); ``force`` does
+        not wait for that.
         Maintenance keeps every topic that was asked for once up to date. Raises ``InvalidInput`` for a topic that
         consists of stop words.
         """

@@ -70,7 +70,7 @@ class Graph(KnowledgeGraph):
         """Have a model read the episodes that are recorded from now on, beside the rules; ``None`` for no longer.
 
         ``reader`` is a LangChain chat model, a LlamaIndex ``LLM`` or a ``TurnReader`` of your own. It reads in the
-        background, several episodes at a time, as ``Settings.reader`` allows, for every scope of this open store. What
+        background, several episodes at a time, as ``Settings.models`` allows, for every scope of this open store. What
         it answers becomes relations, facts and the summaries of episodes, as far as the texts bear it out. The
         adapters' ``reader=`` calls this. What an earlier process left unread is read, too. ``memory.stats().reader``
         has the cost, and counts what was refused. Raises ``InvalidInput``.

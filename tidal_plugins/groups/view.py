@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tidal_plugins.protocols import Embedder
     from tidal_plugins.services import Services
     from tidal_plugins.settings import Settings
+    from tidal_plugins.tuning import Tuning
 
 
 class View:
@@ -159,6 +160,12 @@ class View:
     @property
     def settings(self) -> Settings:
         """Return the settings that the memory was opened with."""
+        return self._services.settings.settings
+
+    @property
+    def tuning(self) -> Tuning:
+        """Return every value that the memory goes by, by group: of the settings, and the weights that
+        ``Settings.tuning`` names."""
         return self._services.settings
 
     @property

@@ -1,6 +1,6 @@
 """The write gate: trivial entries leave active queries after a while, unless they are used before [Anamnesis G6].
 
-It is off unless ``Settings.gate.enabled``. Nothing is dropped: an ephemeral entry is still got by its id, found with
+It is off unless ``Settings.recording.gate``. Nothing is dropped: an ephemeral entry is still got by its id, found with
 ``include_archived``, and stands in its episode.
 """
 

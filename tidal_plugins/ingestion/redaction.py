@@ -58,8 +58,8 @@ class Redaction:
         if found and self.action == "refuse":
             kinds = ", ".join(dict.fromkeys(secret.kind for secret in found))
             raise InvalidInput(
-                f"a text holds a secret ({kinds}) at character {found[0].start}, and Settings.secrets refuses it: "
-                "leave it out"
+                f"a text holds a secret ({kinds}) at character {found[0].start}, and the settings refuse "
+                "it: leave it out"
             )
         return self._masked(text, found)
 

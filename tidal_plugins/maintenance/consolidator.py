@@ -140,7 +140,7 @@ class Consolidator:
 
         Tiers and associations that nothing has changed since get their former values. The facts that the run made are
         removed for good, with everything made of them. The next run settles and prunes anew if that is due. Raises
-        ``NotFound`` for a run that is unknown, undone already, or longer ago than ``Settings.consolidation.runs``.
+        ``NotFound`` for a run that is unknown, undone already, or longer ago than ``consolidation.runs``.
         """
         lines = self.storage.read_log(self.scope, RUNS, keys=[run])
         if not lines:

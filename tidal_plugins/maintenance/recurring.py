@@ -71,7 +71,7 @@ class Recurring:
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
         reader = Reader(self.storage, self.scope)
-        limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
+        limits = replace(self.writer.settings.dossier, max_tokens=self.settings.fact_tokens)
         drafter = Drafter(self.summariser, limits, self.writer.settings.models.timeout)
         draft = drafter.draft(list(_statements(reader, list(map(without_secrets, entries)))), InPlace(Dossier(""), {}))
         if not draft.findings:

@@ -68,7 +68,7 @@ class Reader:
 
     def look(self, now: datetime) -> Seen:
         """Read what is unfinished now, and what stirred the person of late."""
-        settings = self.settings.model_copy(update={"time_zone": self.terms.zone})
+        settings = replace(self.settings, time_zone=self.terms.zone)
         newest = Newest(self.storage, self.scope, settings, now)
         found = {self._id(item): item for item in self._open(unfinished(newest))}
         threads = [self._thread(id_, item, now) for id_, item in found.items()]

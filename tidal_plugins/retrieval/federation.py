@@ -59,7 +59,8 @@ class Peer:
 
     Attributes:
         memory: the path of its file, or an open ``TidalMemory``.
-        trust: the factor by which the scores of its hits are multiplied, in (0, 1]. Default: ``Settings.peers.trust``.
+        trust: the factor by which the scores of its hits are multiplied, in (0, 1]. Default: ``peers.trust`` of
+            ``Settings.tuning``.
         name: the ``origin`` of its hits. Default: the name of the file, without its suffix.
         scope: the scope that is read there. Default: that of an open memory; for a path, the scope that asks.
 

@@ -77,7 +77,7 @@ class Session:
         """Store a signal about an entry, and return it with the score of its type. It is durable when this returns.
 
         Args:
-            type: one of ``Settings.signals.types``.
+            type: one of ``Settings.signals``.
             entry_id: the id of an entry. For an episode, use the ids that ``memory.episodes.entry_ids`` returns.
             weight: at least 0.
             at: when it happened; an aware time. Default: now. A time in the future counts as now.

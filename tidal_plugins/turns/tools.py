@@ -7,7 +7,7 @@ The adapters declare them to their frameworks. The tools that go through a histo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -23,7 +23,6 @@ from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.sessions.session import Session
-from tidal_plugins.tuning import WhisperTuning
 from tidal_plugins.turns.answers import (
     HISTORY_TOOLS,
     RELATE,
@@ -238,9 +237,10 @@ def search(
         until=until,
         include_archived=include_archived,
     )
-    room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
+    chars = FRAME_CHARS + LINE_CHARS * max(1, len(recall))
+    room = replace(memory.tuning.whisper, max_entries=MAX_FOUND, max_chars=chars)
     now = memory.now().astimezone(memory.settings.zone)
-    return compose(recall, now, room, memory.settings.supersession.sure, memory.frames)
+    return compose(recall, now, room, memory.tuning.supersession.sure, memory.frames)
 
 
 def search_graph(

@@ -90,10 +90,9 @@ def _reminder(
 
 
 def _opened(db: Path, options: Options, model: Embedder, *, read_only: bool = False) -> TidalMemory:
-    from tidal_plugins import TidalMemory
-    from tidal_plugins.tuning import CapsuleTuning, Tuning
+    from tidal_plugins import Settings, TidalMemory
 
-    settings = Tuning.model_construct(capsule=CapsuleTuning.model_construct(newest=NEWEST))
+    settings = Settings.model_construct(tuning={"capsule.newest": NEWEST})
     return TidalMemory(db, read_only=read_only, embedder=model, scope=options.scope, settings=settings)
 
 

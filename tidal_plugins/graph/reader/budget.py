@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.reader import ReaderUsage
-from tidal_plugins.settings import ReaderSettings
 from tidal_plugins.storage.base import STORE, Storage
 from tidal_plugins.storage.measures import count_keys
 from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.tuning import ReaderTuning
 
 MODEL = "job:model"
 """Jobs by episode, for the model."""
@@ -34,7 +34,7 @@ class Budget:
     """Counts calls and tokens. Days begin at midnight in ``zone``."""
 
     storage: Storage
-    settings: ReaderSettings
+    settings: ReaderTuning
     zone: ZoneInfo
 
     @repeated

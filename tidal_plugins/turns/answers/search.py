@@ -61,7 +61,7 @@ def search(memory: TidalMemory, asked: SearchArguments) -> Answer[Found]:
     )
     now = memory.now().astimezone(memory.settings.zone)
     return paged(
-        [_found(hit, now, memory.settings.supersession.sure) for hit in found], asked.limit, question, first=first
+        [_found(hit, now, memory.tuning.supersession.sure) for hit in found], asked.limit, question, first=first
     )
 
 

@@ -96,14 +96,14 @@ class TidalMemory(CompactingView):
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        from tidal_plugins.components import Components
         from tidal_plugins.opening import open_services
-        from tidal_plugins.plugs import Plugs
 
         check_scope(scope)  # before a file is made
-        plugs = Plugs(
+        components = Components(
             embedder, emotion, summariser, claim_extractor, graph_extractor, reranker, redactor, assessor, tagger
         )
-        build = partial(open_services, plugs=plugs, peers=peers, settings=settings, clock=clock)
+        build = partial(open_services, components=components, peers=peers, settings=settings, clock=clock)
         super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
         self._rebuild = partial(build, None, key=None, read_only=False)
         self._services.worker.resume(self.scope)

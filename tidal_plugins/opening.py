@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
+from tidal_plugins.components import Components
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.finding import SupersessionFinder
@@ -29,7 +30,6 @@ from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.language.tagger import best_for
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.plugs import Plugs
 from tidal_plugins.reading.sentences import SentenceReading
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import OpenMemory, Peer, checked_peers, federation
@@ -54,21 +54,21 @@ def open_services(
     storage: Storage | None,
     key: Key | None,
     read_only: bool,
-    plugs: Plugs,
+    components: Components,
     peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
     settings: Settings | None,
     clock: Callable[[], datetime],
 ) -> Services:
     """Open a store. Raises ``InvalidInput`` for an argument that does not fit, and ``StorageError``."""
     tuning, others = Tuning.of(settings), checked_peers(peers)
-    if plugs.redactor and tuning.ingestion.secrets == "keep":
+    if components.redactor and tuning.ingestion.secrets == "keep":
         raise InvalidInput(
             "a redactor of your own replaces what it finds: give recording={'secrets': 'mask'} or 'refuse'"
         )
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
     storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
-    services = _services(storage, tuning, plugs, clock, threaded=tuning.graph.background and not read_only)
+    services = _services(storage, tuning, components, clock, threaded=tuning.graph.background and not read_only)
     if tuning.storage.read_url is not None:
         try:
             services = _with_replica(services)
@@ -87,16 +87,16 @@ def open_services(
 
 
 def _services(
-    storage: Storage, tuning: Tuning, plugs: Plugs, clock: Callable[[], datetime], *, threaded: bool
+    storage: Storage, tuning: Tuning, components: Components, clock: Callable[[], datetime], *, threaded: bool
 ) -> Services:
     """Return the services of an open store. Each part is made of those before it."""
-    embedder, own, model = StoreEmbedder(plugs.embeds, storage), secret(storage), AgentModel()
-    emotion = DefaultEmotion(lambda: embedder.embedder) if plugs.emotion is ... else plugs.emotion
+    embedder, own, model = StoreEmbedder(components.embeds, storage), secret(storage), AgentModel()
+    emotion = DefaultEmotion(lambda: embedder.embedder) if components.emotion is ... else components.emotion
     jobs = Jobs(storage, tuning.graph, clock, Throttle(tuning.graph.quiet), KINDS)
-    redaction = Redaction(plugs.redactor or DefaultRedactor(), tuning.ingestion.secrets, own)
-    writer = Writer(storage, embedder, tuning, own, jobs, model, redaction, plugs.claim_extractor)
-    recaller = Recaller(storage, embedder, tuning, Boosts(storage, tuning.signals), plugs.reranker)
-    handlers = _handlers(writer, plugs)
+    redaction = Redaction(components.redactor or DefaultRedactor(), tuning.ingestion.secrets, own)
+    writer = Writer(storage, embedder, tuning, own, jobs, model, redaction, components.claim_extractor)
+    recaller = Recaller(storage, embedder, tuning, Boosts(storage, tuning.signals), components.reranker)
+    handlers = _handlers(writer, components)
     return Services(
         storage=storage,
         writer=writer,
@@ -108,21 +108,21 @@ def _services(
         jobs=jobs,
         handlers=handlers,
         worker=Worker(jobs, handlers.in_order(graph=tuning.graph.enabled), threaded=threaded),
-        plugs=plugs,
+        components=components,
         path=path_of(storage),
         clock=clock,
     )
 
 
-def _handlers(writer: Writer, plugs: Plugs) -> Handlers:
+def _handlers(writer: Writer, components: Components) -> Handlers:
     storage, jobs, tuning, frames = writer.storage, writer.jobs, writer.settings, writer.frames
     episodes, budget = partial(read_corrected, storage), Budget(storage, tuning.reader, tuning.zone)
     return Handlers(
         index=EntryIndexer(writer),
         link=Linker(writer),
         supersede=SupersessionFinder(storage, jobs, tuning.supersession, partial(stand_alone, writer)),
-        tag=SentenceReading(storage, jobs, lambda: plugs.tagger or best_for(writer.embedder.embedder)),
-        read=TurnReading(storage, jobs, tuning, episodes, frames, message_entry_id, plugs.graph_extractor),
+        tag=SentenceReading(storage, jobs, lambda: components.tagger or best_for(writer.embedder.embedder)),
+        read=TurnReading(storage, jobs, tuning, episodes, frames, message_entry_id, components.graph_extractor),
         entries=GraphEntries(storage, jobs, tuning, writer),
         model=ModelReading(
             storage,

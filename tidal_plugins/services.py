@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tidal_plugins.affect.default import check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
+from tidal_plugins.components import Components
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.finding import SUPERSEDE, SupersessionFinder
 from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
@@ -28,7 +29,6 @@ from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope, bare_id
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.plugs import Plugs
 from tidal_plugins.protocols import Embedder, check_embedder
 from tidal_plugins.reading.sentences import TAG, SentenceReading
 from tidal_plugins.retrieval.federation import Federation
@@ -112,7 +112,7 @@ class Services:
     jobs: Jobs
     handlers: Handlers
     worker: Worker
-    plugs: Plugs
+    components: Components
     path: str
     clock: Callable[[], datetime]
     replica: ReplicaReads | None = None
@@ -135,7 +135,7 @@ class Services:
             return ask(request)
         from tidal_plugins.retrieval.hops import over_hops
 
-        return over_hops(ask, request, self.plugs.assessor, self.settings)
+        return over_hops(ask, request, self.components.assessor, self.settings)
 
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
@@ -232,7 +232,7 @@ class Services:
     def dossiers(self, scope: Scope) -> Dossiers:
         from tidal_plugins.dossiers.dossier import Dossiers
 
-        return Dossiers(self.writer, self.recaller, scope, self.plugs.summariser)
+        return Dossiers(self.writer, self.recaller, scope, self.components.summariser)
 
     @whole()
     def entry(self, scope: Scope, id: str) -> Entry:
@@ -268,7 +268,7 @@ class Services:
     def presence(self, scope: Scope) -> PresenceEngine:
         from tidal_plugins.presence.engine import PresenceEngine
 
-        return PresenceEngine(self.storage, scope, self.settings, self.plugs.summariser)
+        return PresenceEngine(self.storage, scope, self.settings, self.components.summariser)
 
     def facts(self, scope: Scope) -> Facts:
         from tidal_plugins.ingestion.forget import facts_of
@@ -318,7 +318,7 @@ class Services:
         return Consolidator(
             self.writer,
             scope,
-            self.plugs.summariser,
+            self.components.summariser,
             refresh=self.dossiers(scope).refresh_due,
             learn=partial(self.handlers.learn, self.jobs, scope, self.settings.consolidation.batch),
             expire=partial(Retainer(self.writer, scope).run, dry_run=False) if self.settings.retention else None,

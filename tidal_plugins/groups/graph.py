@@ -187,7 +187,7 @@ class Graph(KnowledgeGraph):
         """
         jobs, services = self._services.jobs, self._services
         settings, none = services.settings.graph, list[Pending]()
-        if settings.enabled and services.plugs.graph_extractor is None:
+        if settings.enabled and services.components.graph_extractor is None:
             from tidal_plugins.graph.reading.parsing import missing
 
             reason = missing(settings.language_model)

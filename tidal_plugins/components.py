@@ -23,8 +23,8 @@ from tidal_plugins.protocols import (
 
 
 @dataclass(frozen=True, slots=True)
-class Plugs:
-    """The plugs of a store, as the arguments of ``TidalMemory``. ``None`` means the default, or off.
+class Components:
+    """The components of a store, as the arguments of ``TidalMemory``. ``None`` means the default, or off.
 
     Raises ``InvalidInput`` for one that does not fit its protocol.
     """

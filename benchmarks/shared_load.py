@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error("all numbers must be positive")
     try:
         with stores(args.store, args.url) as new:
-            writing = writeat_once(new(), args.processes, args.records) if args.records else None
+            writing = write_at_once(new(), args.processes, args.records) if args.records else None
             queue = {workers: drain(new(), workers, args.turns, args.reading_ms) for workers in args.workers}
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
@@ -93,7 +93,7 @@ def opened(place: str, settings: Settings = QUIET, reader: GraphExtractor | None
 # writing
 
 
-def writeat_once(place: str, processes: int, records: int) -> dict[str, Any]:
+def write_at_once(place: str, processes: int, records: int) -> dict[str, Any]:
     """Return what was lost and what a record took, with one process alone and with all of them at once."""
     opened(place).close()
     alone = at_once(_record, [(place, "alone", records)])

@@ -44,8 +44,9 @@ class MemoryTool(BaseTool):
     handle_validation_error: Any = _refusal
 
     def __init__(self, **fields: Any) -> None:
-        does = fields.get("does") or type(self).model_fields["does"].default
-        shown = {"name": does.name, "description": does.description, "args_schema": does.arguments}
+        does = fields.get("does", type(self).model_fields["does"].default)
+        known = isinstance(does, AgentTool)  # anything else is refused with the other fields
+        shown = {"name": does.name, "description": does.description, "args_schema": does.arguments} if known else {}
         super().__init__(**{**shown, **fields})
 
     def _run(self, *given: Any, config: RunnableConfig, state: Any = None, **asked: Any) -> Any:

@@ -167,6 +167,8 @@ class LlamaIndexEmbedder(WrappedEmbedder):
     """
 
     def __init__(self, embedding: BaseEmbedding) -> None:
+        if not isinstance(embedding, BaseEmbedding):
+            raise InvalidInput(f"embedding is a BaseEmbedding, got {type(embedding).__name__}")
         super().__init__(f"{embedding.class_name()} {embedding.model_name}")
         self._embedding = embedding
 

@@ -1,4 +1,4 @@
-"""Read conversation files for the benchmarks and the demo: LoCoMo's format, and RealMem's.
+"""Read conversation files for the benchmarks and the demo: LoCoMo's format, samples of LongMemEval, and RealMem's.
 
 ``load`` takes each format and returns the same classes. Any mistake in a file ends the program with one line that
 says where it is.
@@ -10,7 +10,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -137,7 +137,8 @@ def load(path: str | Path) -> Data:
     """Read a file of any of the formats, or exit with a message that says what is wrong with it.
 
     Image captions are left out. A LoCoMo speaker is a person in the role of the user, unless called user, assistant or
-    document.
+    document. All sessions of a LongMemEval sample are one history. The evidence of its question is the messages marked
+    ``has_answer``, or its whole conversation if none is marked.
     """
     path = Path(path)
     try:
@@ -149,13 +150,18 @@ def load(path: str | Path) -> Data:
     try:
         data = Data(path.name, [])
         single = isinstance(value, dict) and "conversation" in value
-        if is_realmem(value) and not single:
+        if isinstance(value, dict) and "data" in value:
+            chats = [_long_mem_eval(item, place, data.counts) for item, place in items(value["data"], "data")]
+            data.conversations = [_pooled(path.stem, chats)]
+        elif is_realmem(value) and not single:
             data.conversations = people(value, data.counts)
         else:
             parts = items([value] if single else value, "the file")
             data.conversations = [_locomo(item, place, data.counts) for item, place in parts]
     except Malformed as error:
-        raise SystemExit(f"{path} is neither LoCoMo's format nor RealMem's: {error}") from None
+        raise SystemExit(
+            f"{path} is neither LoCoMo's format nor a sample of LongMemEval nor RealMem's: {error}"
+        ) from None
     if not any(conversation.questions for conversation in data.conversations):
         raise SystemExit(f"{path} asks no question that has evidence: there is nothing to measure ({data.counts})")
     return data
@@ -211,6 +217,51 @@ def _mended(given: Any, known: set[str], counts: Counts) -> list[str]:
     counts.evidence_repaired += bool(ids)
     counts.evidence_skipped += len(found) - len(ids) if ids else 1
     return ids
+
+
+# LongMemEval
+
+
+def _long_mem_eval(item: Any, place: str, counts: Counts) -> Conversation:
+    sessions: dict[str, list[Turn]] = {}
+    marked = set()
+    for number, (message, where) in enumerate(items(get(item, "conversation", list, place), f"{place}.conversation")):
+        role, text, date = (get(message, key, str, where) for key in ("role", "content", "date"))
+        if role not in ROLES:
+            raise Malformed(f"{where} has the role {role!r}")
+        if not text.strip():
+            counts.turns_without_text += 1
+            continue
+        turns = sessions.setdefault(date, [])
+        turns.append(Turn(str(number), text, _date(date, where) + len(turns) * PACE, role))
+        if message.get("has_answer"):
+            marked.add(str(number))
+    dated = tuple(Session(date, turns[0].at, tuple(turns)) for date, turns in sessions.items())
+    evidence = frozenset(marked or (turn.id for session in dated for turn in session.turns))
+    kind = str(item.get("question_type"))
+    asked = items(get(item, "questions", list, place), f"{place}.questions")
+    questions = [Question(get(q, "question", str, where), kind, evidence, str(q.get("answer"))) for q, where in asked]
+    return Conversation(str(item.get("id", place)), dated, _answerable(questions, counts))
+
+
+def _pooled(name: str, conversations: Sequence[Conversation]) -> Conversation:
+    """Put several conversations into one history; the conversations' names keep their ids apart."""
+    parts = [_prefixed(conversation) for conversation in conversations]
+    sessions = sorted((session for part in parts for session in part.sessions), key=lambda session: session.at)
+    return Conversation(name, tuple(sessions), tuple(question for part in parts for question in part.questions))
+
+
+def _prefixed(conversation: Conversation) -> Conversation:
+    mark = conversation.name + "/"
+    sessions = tuple(
+        Session(mark + session.id, session.at, tuple(replace(turn, id=mark + turn.id) for turn in session.turns))
+        for session in conversation.sessions
+    )
+    questions = tuple(
+        replace(question, evidence=frozenset(mark + id_ for id_ in question.evidence))
+        for question in conversation.questions
+    )
+    return Conversation(conversation.name, sessions, questions)
 
 
 # reading values

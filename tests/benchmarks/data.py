@@ -72,6 +72,22 @@ def talk(turns: int = 60) -> dict[str, Any]:
 # other formats
 
 
+def chat() -> dict[str, Any]:
+    """Two conversations of a LongMemEval sample, the later one first."""
+
+    def one(id_: str, date: str, kind: str, asked: str, *texts: str, **mark: bool) -> dict[str, Any]:
+        roles = ("user", "assistant")
+        turns = [{"role": role, "content": text, "date": date} for role, text in zip(roles, texts, strict=True)]
+        turns[0] |= mark
+        questions = [{"id": f"q {id_}", "question": asked, "answer": "-"}]
+        return {"id": id_, "question_type": kind, "conversation": turns, "questions": questions}
+
+    late, early = "2024/03/02 (Sat) 10:00", "2024/03/01 (Fri) 09:30"
+    bike = one("late", late, "single-session-user", "What colour is my bike?", "My bike is green.", "A fine colour.")
+    work = one("early", early, "multi-session", "How do I get to work?", "I ride to work.", "Good!", has_answer=True)
+    return {"data": [bike, work]}
+
+
 LOOP, MERGED, FERRY = "The user wants the classic loop.", "The user likes loops.", "The ferry is booked."
 
 

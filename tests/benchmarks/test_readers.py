@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import compaction_cases, presence, trajectories
 from benchmarks.conversations import ADVERSARIAL, load
-from tests.benchmarks.data import ada, garden, openai_run, swe_agent_run, written
+from tests.benchmarks.data import ada, chat, garden, openai_run, swe_agent_run, written
 from tidal_plugins.compaction.turns import history
 from tidal_plugins.model.compaction import unpaired
 
@@ -63,6 +63,20 @@ BAD = {
     "asks no question that has evidence": [garden() | {"qa": []}],
     "Ada[0].time should be a date": changed(ada(), "Ada", 0, "time", to="one day"),
 }
+
+
+def test_a_sample_of_long_mem_eval_is_one_history_in_order_of_time(tmp_path: Path) -> None:
+    data = load(written(tmp_path / "chat.json", chat()))
+    (conversation,) = data.conversations
+    assert [turn.text for session in conversation.sessions for turn in session.turns] == [
+        "I ride to work.",
+        "Good!",
+        "My bike is green.",
+        "A fine colour.",
+    ]
+    found = {question.text: question.evidence for question in conversation.questions}
+    assert found["How do I get to work?"] == {"early/0"}  # the message that is marked
+    assert found["What colour is my bike?"] == {"late/0", "late/1"}
 
 
 def test_a_bad_file_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ _REACHED = lazy_re(r"[\w.+-]+@[\w-]+\.\w|(?<![\w-])\+?0\d[\d /-]{5,}\d(?![\w-])"
 """An address or a number by which somebody is reached."""
 _RECURS = lazy_re(r"\b(?:every|each|daily|hourly|weekly|nightly|monthly)\b", re.IGNORECASE)
 """A time that recurs."""
-_OWN_NAME = lazy_re(r"\bmy name\b|\bmein name\b", re.IGNORECASE)
 _SELF = lazy_re(r"\b(?:i|we|you|your|ich|wir)\b", re.IGNORECASE)
 """Words for who speaks, and for the agent that is spoken to."""
 
@@ -236,8 +235,6 @@ def _identity(one: Sentence) -> float:
 def _contact(one: Sentence) -> float:
     """Return how much a sentence says of who somebody else is, or how they are reached."""
     reached = 1.0 if _REACHED.search(one.raw) else 0.0
-    if _OWN_NAME.search(one.raw):
-        return 0.0
     named = any(not any(map(str.isdigit, mark)) for mark in one.marks)
     told = named and one.has("identity") and not _SELF.search(one.raw)
     return reached + one.chance("identity") * told * (1 - one.chance("request"))

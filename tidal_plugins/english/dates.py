@@ -126,11 +126,6 @@ _TOWARDS = lazy_re(rf"\b(?:by|until|till|to|for)\s+(?:{WEEKDAY}\s+)?\Z", re.IGNO
 _LISTED = lazy_re(rf"(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
 _LISTING = lazy_re(rf"{WEEKDAY}(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
 """Several weekdays in a row, which are a habit: «Monday, Wednesday and Friday»."""
-_OTHER_TIME = lazy_re(
-    r"\bas of\s+\Z|\bfrom now on\b|\b(?:last|next|every) (?:year|month|season|spring|summer|autumn|winter)\b",
-    re.IGNORECASE,
-)
-"""Words by which a weekday beside them is none of this week or the next: a rule, or a day of another time."""
 _SINCE = lazy_re(r"\bsince\s+\Z", re.IGNORECASE)
 _WEEKDAY_BEFORE = lazy_re(rf"\b({WEEKDAY}),?\s+\Z", re.IGNORECASE)
 _FORBIDDEN = lazy_re(
@@ -181,8 +176,6 @@ def _named_day(before: str, after: str, match: re.Match[str], today: date) -> st
 def _weekday(before: str, after: str, match: re.Match[str], today: date) -> str:
     way, number = (match["way"] or "").lower(), WEEKDAYS.index(match["weekday"].lower())
     behind = is_behind(before, after)
-    if _OTHER_TIME.search(_CLAUSE_END.split(before)[-1]) or _OTHER_TIME.search(_CLAUSE_END.split(after)[0]):
-        return ""
     if way in ("", "on", "for", "from") and not behind and (_HABIT.search(before) or _FORBIDDEN.search(before)):
         return ""
     if way == "next":

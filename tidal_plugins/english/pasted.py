@@ -40,12 +40,6 @@ _BLOCK = lazy_re(
     re.DOTALL,
 )
 """The words that introduce a text, a colon at the end of their line, and all that follows."""
-_LETTER = lazy_re(
-    rf"(?im)^[^\n]{{0,160}}\b(?:{_TASKS})\b[^\n]{{0,80}}\n[ \t]*\n"
-    r"(?P<text>[ \t]*(?:dear|hi|hello|good (?:morning|evening))\b.+)",
-    re.DOTALL,
-)
-"""A task, and after an empty line a letter with its salutation, and all that follows."""
 _MAIL = lazy_re(
     r"(?im)^[ \t]*(?:(?:from|to|subject|sent|date|cc|reply-to): [^\n]+\n[ \t]*(?:from|to|subject|sent|date|cc|"
     r"reply-to): "
@@ -93,7 +87,7 @@ def without_pasted(text: str) -> str:
         rest = pattern.sub("\n", rest)
     if len(_LOG.findall(rest)) >= _DIARY or _SURE.search(rest):
         rest = _LOG.sub("\n", rest)
-    for pattern in (_INLINE, _BLOCK, _LETTER):
+    for pattern in (_INLINE, _BLOCK):
         rest = pattern.sub(lambda match: match[0][: match.start("text") - match.start()], rest)
     rest = _CODE_LINE.sub("\n", rest)
     return text if rest == text else rest.strip()

@@ -42,7 +42,7 @@ class RivalWeights:
     """The cosine that two statements need which share one word."""
     faint: float = 0.3
     """The cosine that two texts need which share nothing but a name that the later one ends, or that lack words of
-    change. By reading the links of six stories: of those below, 9 of 10 are wrong."""
+    change. What it leaves out of the links of six stories is wrong, by reading."""
     alone: float = 0.5
     """The cosine that two statements of one speaker need which share none: «I live in Porto», «I moved to Lisbon»."""
     alike: float = 2 / 3

@@ -204,11 +204,11 @@ def _of_text(sentences: Sequence[Sentence], known: Episode) -> Iterator[Draft]:
     for sentence in sentences:
         plain = sentence.doc.text.lower()
         imagined = opens_scene(plain) or (imagined and not leaves_scene(plain))
-        if JOKE.search(plain) or FICTION.search(plain):
+        if JOKE.search(plain):
             before = []
             continue
         yield from before
-        before = [] if imagined else list(_drafts(sentence, known))
+        before = [] if imagined or FICTION.search(plain) else list(_drafts(sentence, known))
     yield from before
 
 

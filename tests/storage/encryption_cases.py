@@ -8,19 +8,9 @@ import threading
 import time
 from pathlib import Path
 
-import apsw
 import pytest
 
-from tidal_plugins import (
-    Busy,
-    HashingEmbedder,
-    InvalidInput,
-    StorageError,
-    TidalMemory,
-    list_backups,
-    rekey,
-    restore,
-)
+from tidal_plugins import Busy, HashingEmbedder, InvalidInput, StorageError, TidalMemory, list_backups, rekey, restore
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing.renewal import RenewalContract
 from tidal_plugins.testing.transactions import TransactionContract
@@ -60,10 +50,6 @@ def plain_words(folder):
     return [
         file.name for file in folder.iterdir() if any(word in file.read_bytes() for word in (b"harbour", b"SQLite"))
     ]
-
-
-def test_this_sqlite_has_ciphers():
-    assert apsw.mc_version
 
 
 def test_the_code_of_the_documentation_runs(tmp_path, monkeypatch):
@@ -132,15 +118,6 @@ def test_every_thread_and_the_background_use_the_key(tmp_path):
         memory.maintenance.run()
     with opened(tmp_path / "memory.db") as memory:
         assert len(memory.episodes.list(limit=20)) == 8
-
-
-def test_an_open_encrypted_memory_is_a_peer(tmp_path):
-    filled(tmp_path / "theirs.db")
-    with (
-        opened(tmp_path / "theirs.db") as theirs,
-        TidalMemory(tmp_path / "ours.db", peers=[theirs], embedder=HashingEmbedder()) as ours,
-    ):
-        assert ours.recall("harbour oars shed")[0].text == SAID
 
 
 def test_an_encrypted_peer_without_its_key_is_reported(tmp_path):
@@ -283,38 +260,6 @@ def test_a_backup_with_another_key_is_passed_over_and_replaces_nothing(tmp_path)
             restore(backup, tmp_path / "memory.db", key=wrong, replace=True)
     assert found(tmp_path / "memory.db") == SAID
     assert sorted(file.name for file in tmp_path.iterdir()) == ["backups", "memory.db"]
-
-
-def test_a_backup_from_before_a_change_of_keys_brings_its_key_back(tmp_path):
-    with opened(tmp_path / "memory.db") as memory:
-        memory.record(SAID, "Noted.")
-        backup = memory.backup(tmp_path / "monday.db")
-    rekey(tmp_path / "memory.db", key=key, new_key=other)
-    restore(backup, tmp_path / "memory.db", key=key, replace=True)
-    assert found(tmp_path / "memory.db") == SAID
-
-
-def test_a_damaged_encrypted_backup_replaces_nothing(tmp_path):
-    with opened(tmp_path / "memory.db") as memory:
-        memory.record(SAID, "Noted.")
-        backup = memory.backup(tmp_path / "monday.db")
-    whole = (tmp_path / "monday.db").read_bytes()
-    (tmp_path / "monday.db").write_bytes(whole[:20_000] + bytes([whole[20_000] ^ 1]) + whole[20_001:])
-    with pytest.raises(StorageError):
-        restore(backup, tmp_path / "memory.db", key=key, replace=True)
-    assert found(tmp_path / "memory.db") == SAID
-
-
-def test_a_memory_that_another_process_has_open_is_not_replaced(tmp_path):
-    with opened(tmp_path / "memory.db") as memory:
-        memory.record(SAID, "Noted.")
-        backup = memory.backup(tmp_path / "monday.db")
-    with subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path / "memory.db"], stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"open\n"
-        with pytest.raises(Busy):
-            restore(backup, tmp_path / "memory.db", key=key, replace=True)
-        holder.kill()
-    assert restore(backup, tmp_path / "memory.db", key=key, replace=True) == backup
 
 
 @pytest.mark.parametrize("key", [key, passphrase])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,8 +13,6 @@ from tests.inside import raw
 from tidal_plugins import Check, Corrupt, HashingEmbedder, Settings, TidalMemory
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
-UNCHECKED = ("erasures", "changes", "held_by", "held_until")
-"""Counters for caches, and claims, which end by themselves. The keys of entries and links only say which came first."""
 
 
 @pytest.fixture
@@ -67,25 +63,6 @@ def test_an_intact_store_has_no_faults(memory: TidalMemory) -> None:
     assert memory.check(repair=True) == memory.check()
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_a_changed_value_of_any_column_is_found(memory: TidalMemory, path: Path, table: str) -> None:
-    whole = memory.backup(path.with_name("whole.db")).path
-    damage = {"TEXT": "ifnull({0}, '') || 'x'", "BLOB": "zeroblob(length({0}))"}
-    for _, name, kind, *_ in sql(path, f"PRAGMA table_info ({table})"):
-        if name in UNCHECKED or (table in ("entries", "links") and name == "key"):
-            continue
-        copy = path.with_name(f"{name}.db")
-        shutil.copy(whole, copy)
-        column, value = f'"{name}"', damage.get(kind, "ifnull({0}, 0) / 2 + 1000")  # the greatest, too
-        [(changed,)] = sql(copy, f"SELECT {column} FROM {table} LIMIT 1")
-        number = sql(
-            copy, f"UPDATE {table} SET {column} = {value.format(column)} WHERE {column} IS ? RETURNING 1", changed
-        )
-        assert number
-        with suppress(Corrupt), opened(copy) as damaged:  # such as its own secret
-            assert not damaged.check().ok, name
-
-
 def test_what_can_be_rebuilt_is_rebuilt_and_nothing_else_goes(memory: TidalMemory, path: Path) -> None:
     rows = memory.check().rows
     sql(path, "UPDATE vectors SET vector = zeroblob(length(vector)) WHERE passage = 1")
@@ -116,18 +93,6 @@ def test_a_damaged_keyword_index_is_written_anew(memory: TidalMemory, path: Path
     assert memory.recall("boiler").degraded == ()
 
 
-def test_a_passage_that_names_another_entry_comes_back_to_its_own(memory: TidalMemory, path: Path) -> None:
-    rows, said = memory.check().rows, "Which thing is in the shed?"
-    found = memory.scoped("user", "42").recall(said).ids
-    for other in (1, 999):
-        sql(path, "UPDATE passages SET entry = ? WHERE entry = (SELECT key FROM entries WHERE id = ?)", other, found[0])
-        check = memory.check()
-        assert found[0] in {fault.name for fault in check.faults}
-        mended = memory.check(repair=True)
-        assert (mended.faults, mended.rows) == ((), rows)
-        assert memory.scoped("user", "42").recall(said).ids == found
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -148,29 +113,6 @@ def test_a_keyword_index_that_tells_wrong_numbers_is_written_anew(memory: TidalM
         again = memory.recall("boiler in the cellar")
     assert [(hit.id, hit.why.keyword_score) for hit in again] == [(hit.id, hit.why.keyword_score) for hit in found]
     assert again.degraded == ()
-
-
-def test_a_row_of_a_scope_that_is_not_there_stops_no_repair(memory: TidalMemory, path: Path) -> None:
-    [(bad,)] = sql(path, "UPDATE entries SET scope = 999 WHERE key = 1 RETURNING id")
-    assert bad in {fault.name for fault in memory.check(repair=True).lost}
-    assert "counts" not in tables(memory.check())
-    assert memory.recall("choir")
-
-
-def test_a_store_that_was_embedded_anew_has_no_fault(memory: TidalMemory) -> None:
-    memory.recall("boiler")
-    memory.reembed(HashingEmbedder(64))
-    assert memory.check().faults == ()
-
-
-def test_numbers_that_would_be_given_again_are_found_and_hold_up_no_write(memory: TidalMemory, path: Path) -> None:
-    sql(path, "UPDATE sqlite_sequence SET name = 'x' || name WHERE name = 'passages'")
-    sql(path, "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'log'")
-    assert tables(memory.check()) == {"counts"}
-    memory.record("The hedge was cut.", "Noted.")
-    memory.check(repair=True)
-    assert memory.check().ok
-    memory.record("The lawn was mown.", "Noted.")
 
 
 def test_pages_that_cannot_be_read_are_faults_and_no_errors(memory: TidalMemory, path: Path) -> None:

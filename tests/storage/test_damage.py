@@ -23,11 +23,15 @@ TURNS = [
     ("My locker at the pool has the number 212.", "Locker 212, noted."),
     ("The choir rehearses in the old school.", "Good to know."),
 ]
-DAMAGE = {"TEXT": "CAST(x'ff' || \"{0}\" AS TEXT)", "BLOB": 'zeroblob(length("{0}"))'}
-DAMAGE |= dict.fromkeys(("INTEGER", "REAL"), '"{0}" + 1')
+DAMAGE = {"TEXT": "CAST(x'ff' || ifnull(\"{0}\", '') AS TEXT)", "BLOB": 'zeroblob(length("{0}"))'}
+DAMAGE |= dict.fromkeys(("INTEGER", "REAL"), 'ifnull("{0}", 0) + 1')
 """What becomes of a column, by its type."""
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents", "volumes")
+UNCHECKED = ("erasures", "changes", "held_by", "held_until")
+"""Counters for caches, and claims, which end by themselves."""
+KEYS = (("entries", "key"), ("links", "key"))
+"""The columns that only say which row came first."""
 QUESTIONS = ("Who serviced the boiler?", "Which number has my locker?", "Where does the choir rehearse?")
 
 
@@ -128,7 +132,7 @@ def use(path: Path, ids: list[str], known: set[str]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_flipped_value_is_a_typed_error_or_left_out_and_never_told(path: Path, table: str) -> None:
+def test_a_changed_value_of_any_column_is_found_and_never_told(path: Path, table: str) -> None:
     with open_memory(path) as memory:
         entries = [entry for turn in memory.episodes.list() for entry in turn.entries]
         known = {memory.get(id_).text for id_ in entries} | {"The tram leaves at six.", "At six, noted."}
@@ -139,6 +143,9 @@ def test_a_flipped_value_is_a_typed_error_or_left_out_and_never_told(path: Path,
             copy.write_bytes(whole)
             with suppress(apsw.ConstraintError):  # SQLite itself refuses some
                 sql(copy, f'UPDATE {table} SET "{name}" = {DAMAGE[kind].format(name)}')
+                if name not in UNCHECKED and (table, name) not in KEYS:
+                    with suppress(Corrupt), open_memory(copy) as memory:  # such as its own secret
+                        assert not memory.check().ok, name
             texts += use(copy, entries, known)[0]
     assert texts, "what is whole is told"
 
@@ -186,18 +193,6 @@ def test_values_about_the_whole_store_have_a_copy(path: Path) -> None:
     sql(path, "UPDATE documents SET value = '\"00\"' WHERE collection LIKE '%meta'")
     with pytest.raises(Corrupt):
         open_memory(path)
-
-
-def test_a_tier_that_was_changed_is_told(path: Path) -> None:
-    with open_memory(path) as memory:
-        bad = memory.recall(QUESTIONS[0]).ids[0]
-    sql(path, "UPDATE entries SET weight = 9 WHERE id = ?", bad)
-    with open_memory(path) as memory:
-        recall = memory.recall(QUESTIONS[0])
-        assert bad not in recall.ids
-        assert [item.stage for item in recall.dropped if item.id == bad] == ["checksum"]
-        with pytest.raises(Corrupt):
-            memory.get(bad)
 
 
 @pytest.mark.parametrize(
@@ -293,15 +288,6 @@ def test_a_value_that_became_null_is_told_and_mended(path: Path, place: str) -> 
             assert memory.check().ok
             memory.record("The tram leaves at six.", "At six, noted.", thread="home")
             assert "six" in memory.recall("When does the tram leave?")[0].text
-
-
-def test_an_index_without_its_count_of_words_answers(path: Path) -> None:
-    sql(path, "DELETE FROM corpus")
-    with open_memory(path) as memory:
-        assert memory.recall(QUESTIONS[0])
-        assert not memory.check().ok
-        memory.check(repair=True)
-        assert memory.check().ok
 
 
 @pytest.mark.parametrize("table", ["entries", "links"])

@@ -106,16 +106,6 @@ def test_what_was_forgotten_stays_so_and_writing_goes_on(open_memory: OpenMemory
     assert memory.check().ok
 
 
-def test_a_compressed_file_says_the_same(open_memory: OpenMemory, source: TidalMemory, tmp_path: Path) -> None:
-    packed, plain = tmp_path / "memory.jsonl.gz", tmp_path / "memory.jsonl"
-    source.export(packed)
-    source.export(plain)
-    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
-    again = tmp_path / "again.gz"
-    loaded(open_memory("new.db", settings=QUIET), packed).export(again)
-    assert again.read_bytes() == packed.read_bytes()
-
-
 def test_only_a_new_memory_is_loaded_into(open_memory: OpenMemory, exported: Path) -> None:
     memory = open_memory("used.db", settings=QUIET)
     note = memory.remember("The anchor is heavy.")
@@ -183,18 +173,6 @@ def test_a_file_that_is_there_is_replaced_on_request_alone(source: TidalMemory, 
     with pytest.raises(InvalidInput):
         source.export(source.path, replace=True)
     assert [file for file in exported.parent.iterdir() if ".part" in file.name] == []
-
-
-def test_vectors_that_are_not_held_in_memory_travel_too(open_memory: OpenMemory, tmp_path: Path) -> None:
-    few = Settings(storage={"exact_vectors_up_to": 8})
-    memory = open_memory("large.db", settings=few)
-    memory.remember([f"Crate {n} holds {n} lamps from pier {n % 7}." for n in range(60)])
-    memory.recall("lamps")
-    memory.export(tmp_path / "first.jsonl")
-    again = loaded(open_memory("again.db", settings=few), tmp_path / "first.jsonl")
-    again.export(tmp_path / "second.jsonl")
-    assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
-    assert again.recall("lamps from pier 3").ids == memory.recall("lamps from pier 3").ids
 
 
 ODD = "\x00\x01\x7f\u202e\u200d\ufeff\U0001f469\u200d\U0001f680 \U000e0041"

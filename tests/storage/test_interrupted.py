@@ -169,17 +169,3 @@ def test_an_exception_at_any_line_of_a_claim_leaves_later_writes_synced(tmp_path
             with storage.transaction():
                 assert storage._db.one("PRAGMA synchronous") == FULL, line
             claim()
-
-
-def test_a_query_that_was_not_read_to_its_end_does_not_hold_later_reads_back(
-    memory: TidalMemory, other: TidalMemory
-) -> None:
-    storage = memory._services.storage
-    assert isinstance(storage, SQLiteStorage)
-    with storage.snapshot():
-        rows = storage._db.stream("SELECT id FROM entries")
-        next(rows)
-    told = other.remember("the tide turns at noon")
-    assert memory.get(told.id) == told
-    assert other.get(memory.remember("and at midnight").id).text == "and at midnight"
-    del rows

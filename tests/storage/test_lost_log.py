@@ -55,14 +55,6 @@ def killed(path: Path, turns: int = 3, program: str = WRITER) -> None:
         writer.kill()
 
 
-def test_the_log_behind_a_link_is_measured(tmp_path: Path) -> None:
-    link = tmp_path / "link.db"
-    link.symlink_to(tmp_path / "agent.db")
-    with opened(link) as memory:
-        memory.record("The pump stands in the well.", "Noted.")
-        assert memory.stats().log_bytes == memory.check().log_bytes > 0
-
-
 FOREIGN = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
@@ -126,13 +118,6 @@ def test_a_log_that_is_gone_is_told(
 
 
 @pytest.mark.slow
-def test_the_first_log_of_a_new_file_is_missed_too(tmp_path: Path) -> None:
-    killed(tmp_path / "new.db")
-    delete_both(tmp_path / "new.db")
-    assert is_told(tmp_path / "new.db")
-
-
-@pytest.mark.slow
 def test_it_is_told_in_backups_and_read_only_too(path: Path, tmp_path: Path) -> None:
     killed(path)
     delete_both(path)
@@ -143,15 +128,6 @@ def test_it_is_told_in_backups_and_read_only_too(path: Path, tmp_path: Path) -> 
         backup = memory.backup(tmp_path / "copy.db")
     restore(backup, tmp_path / "new.db")
     assert is_told(tmp_path / "new.db")
-
-
-@pytest.mark.slow
-def test_a_copy_of_an_open_file_without_its_log_is_told(path: Path, tmp_path: Path) -> None:
-    with opened(path) as memory:
-        memory.record("The ladder is in the barn.", "Noted.")
-        subprocess.run(["cp", str(path), str(tmp_path / "copy.db")], check=True)
-    assert is_told(tmp_path / "copy.db")
-    assert not is_told(path)
 
 
 @pytest.mark.slow
@@ -202,14 +178,6 @@ def test_another_program_may_move_the_log_into_the_file(path: Path, sql: str) ->
 
 
 @pytest.mark.slow
-def test_a_copy_that_another_program_makes_is_complete(path: Path, tmp_path: Path) -> None:
-    with opened(path) as memory:
-        memory.record("The ladder is in the barn.", "Noted.")
-        foreign(path, f"VACUUM INTO '{tmp_path / 'copy.db'}'")
-    assert not is_told(tmp_path / "copy.db")
-
-
-@pytest.mark.slow
 def test_a_file_and_its_log_may_be_moved_together(path: Path, tmp_path: Path) -> None:
     killed(path)
     for file in (path, log(path)):
@@ -239,16 +207,3 @@ UNCLOSED = WRITER.replace("sys.stdin.readline()", "")
 def test_nothing_is_told_after_a_process_that_did_not_close(path: Path) -> None:
     subprocess.run([sys.executable, "-c", UNCLOSED, str(path), "3"], check=True, stdout=subprocess.DEVNULL)
     assert not is_told(path)
-
-
-@pytest.mark.slow
-def test_several_processes_may_write_and_be_killed(path: Path) -> None:
-    command = [sys.executable, "-c", WRITER, str(path), "40"]
-    writers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    for number, writer in enumerate(writers):
-        assert writer.stdout is not None
-        for _ in range(10 * (number + 1)):
-            writer.stdout.readline()
-        writer.kill()
-        writer.communicate()
-        assert not is_told(path)

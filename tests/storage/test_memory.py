@@ -5,19 +5,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.waiting import PATIENCE
-from tidal_plugins import HashingEmbedder, Peer, StorageError, TidalMemory, restore
+from tidal_plugins import HashingEmbedder, StorageError, TidalMemory, restore
 from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.storage.sqlite.temporary import FILE, FOLDER
 from tidal_plugins.testing import ALL, HERE, ids, record
 from tidal_plugins.testing.contract import in_thread
-
-Open = Callable[..., TidalMemory]
 
 
 @pytest.fixture
@@ -58,12 +55,6 @@ def test_each_opening_is_an_empty_store_that_leaves_nothing(
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_one_store_can_be_the_peer_of_another(folder: Path) -> None:
-    with opened() as other, opened(peers=[Peer(other, name="team")]) as own:
-        other.remember("The build takes ten minutes.")
-        assert own.recall("build minutes")[0].origin == "team"
-
-
 def test_it_is_checked_measured_and_backed_up_like_a_file(folder: Path, tmp_path: Path) -> None:
     with opened() as memory:
         memory.remember("The ladder is in the shed.")
@@ -86,13 +77,6 @@ def test_nothing_is_synced_and_readers_hold_up_no_writer(folder: Path) -> None:
         in_thread(lambda: store.put(HERE, [record("a")]))
         assert store.find(HERE, ALL) == []
     assert ids(store.find(HERE, ALL)) == ["a"]
-    store.close()
-
-
-def test_a_store_that_was_dropped_is_removed_too(folder: Path) -> None:
-    store = TemporarySQLite()
-    store._remove()  # as when it is collected, or at the end of the process
-    assert list(folder.iterdir()) == []
     store.close()
 
 
@@ -124,23 +108,6 @@ def test_folders_of_other_users_stay(folder: Path) -> None:
     os.chown(left, 65534, 65534)
     with opened():
         assert (left / FILE).exists()
-
-
-def test_a_folder_that_another_process_took_for_one_left_behind_is_made_anew(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make, made = tempfile.mkdtemp, []
-
-    def taken(**options: str) -> str:
-        made.append(make(**options))
-        if len(made) == 1:
-            Path(made[0]).rmdir()
-        return made[-1]
-
-    monkeypatch.setattr(tempfile, "mkdtemp", taken)
-    with opened() as memory:
-        memory.remember("The ladder is in the shed.")
-    assert len(made) == 2
 
 
 def test_without_a_temporary_directory_it_says_what_to_do(folder: Path) -> None:
@@ -189,12 +156,6 @@ def test_the_store_of_another_process_stays_until_that_is_killed(folder: Path) -
     assert theirs.exists()
     with opened():
         assert not theirs.exists()
-
-
-@pytest.mark.slow
-def test_a_process_that_ends_without_closing_leaves_nothing(folder: Path) -> None:
-    assert process("end").communicate(timeout=PATIENCE)[0] == "open\n"
-    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.slow

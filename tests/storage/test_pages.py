@@ -10,11 +10,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from shutil import copyfile
 
-import apsw
 import pytest
 
 from tests.inside import raw
-from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory, restore
+from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
 from tidal_plugins.storage.sqlite import SQLiteStorage, pages
 from tidal_plugins.testing import ALL, HERE, ids, record
 
@@ -81,21 +80,6 @@ def test_every_page_of_a_file_of_its_copies_and_of_a_rewritten_one_has_a_checksu
     assert all_have_sums(tmp_path / "copy.db")
 
 
-def test_a_copy_that_outgrows_the_cache_has_a_checksum_on_every_page(tmp_path: Path) -> None:
-    storage = SQLiteStorage(tmp_path / "agent.db")
-    texts = {str(number): "x" * 60_000 for number in range(100)}  # more than the cache of a copy
-    storage.write_documents(HERE, "long", texts)
-    storage.copy_to(str(tmp_path / "copy.db"))
-    storage.close()
-    assert all_have_sums(tmp_path / "copy.db")
-
-
-def test_the_default_of_the_process_stays_what_it_was(path: Path) -> None:
-    assert apsw.vfs_names()[0] != pages.CHECKED
-    with closing(apsw.Connection(":memory:")) as connection:
-        assert connection.open_vfs != pages.CHECKED
-
-
 @pytest.mark.parametrize("name", ["entries", "sqlite_autoindex_entries_1", "passages", "vectors", "entries_by_time"])
 @pytest.mark.parametrize("read_only", [False, True])
 def test_what_is_intact_is_found_and_the_damage_told(path: Path, name: str, read_only: bool) -> None:
@@ -135,20 +119,6 @@ def test_a_write_into_a_damaged_page_is_refused_with_the_repair(path: Path) -> N
             memory.remember("The ladder is in the barn.")
         assert memory.check(repair=True).ok
         memory.remember("The ladder is in the barn.")
-
-
-def test_a_file_for_reading_whose_first_page_is_damaged_makes_no_entry_unknown(path: Path) -> None:
-    with opened(path) as memory:
-        lost = memory.recall("thing 41").ids[0]
-    page, data = page_of(path, "sqlite_autoindex_entries_1"), path.read_bytes()
-    flip(path, page, data.index(lost.encode(), page * PAGE) - page * PAGE)
-    flip(path, 0, PAGE - 1)
-    with opened(path, read_only=True) as memory:
-        assert "damaged pages" in memory.recall("thing 41").degraded
-        assert memory.stats().entries == len(THINGS)
-        assert not memory.check().ok
-        with pytest.raises(Corrupt):
-            memory.get(lost)
 
 
 @pytest.mark.parametrize("statement", [b"entries = entries - 1", b"remove_diacritics 2", b"anchored_at < cold_at"])
@@ -198,16 +168,6 @@ def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
         assert not memory.check().ok
         assert not memory.check(repair=True).ok
         assert "damaged pages" in memory.recall("thing 41").degraded
-
-
-def test_a_backup_takes_the_place_of_a_file_whose_first_page_is_damaged(path: Path, tmp_path: Path) -> None:
-    with opened(path) as memory:
-        memory.backup(tmp_path / "copy.db")
-    flip(path, 0, 30)
-    restore(tmp_path / "copy.db", path, replace=True)
-    with opened(path) as memory:
-        assert memory.check().ok
-        assert memory.recall("thing 41").degraded == ()
 
 
 @pytest.fixture

@@ -122,42 +122,6 @@ def test_a_statement_sees_rows_of_the_scope_that_is_set_alone(plain_url: str) ->
             connection.execute("UPDATE tidal_entries SET scope = %s", [number_of(("there",))])
 
 
-def test_a_memory_moves_to_a_database_and_back(tmp_path: Path, plain_url: str) -> None:
-    options = {"embedder": HashingEmbedder(), "settings": Settings(graph={"background": False})}
-    first, second = tmp_path / "first.tidal", tmp_path / "second.tidal"
-    with TidalMemory(tmp_path / "a.db", **options) as memory:
-        for number in range(3):
-            memory.record(f"I moved to town {number}, by train.", "Noted.", thread="t")
-        memory.remember("The build takes ten minutes.", metadata={"a": 1})
-        memory.export(first)
-    with TidalMemory(plain_url, **options) as memory:
-        memory.load(first)
-        memory.export(second)  # before the recall, which commits associations that are due
-        assert memory.recall("build minutes")[0].text == "The build takes ten minutes."
-    with TidalMemory(tmp_path / "b.db", **options) as memory:
-        memory.load(second)
-        memory.export(tmp_path / "third.tidal")
-    assert first.read_bytes() == second.read_bytes() == (tmp_path / "third.tidal").read_bytes()
-
-
-def test_a_turn_takes_a_bounded_number_of_round_trips(plain_url: str) -> None:
-    quiet = Settings(graph={"background": False})  # its round trips would be counted too
-    with (
-        closing(PostgresStorage(plain_url)) as store,
-        TidalMemory(storage=store, embedder=HashingEmbedder(), settings=quiet) as memory,
-    ):
-        for number in range(3):
-            memory.record(f"I play jazz {number}.", "Nice.", thread="t")
-            memory.recall("jazz")
-        before = store._db.trips
-        memory.recall("jazz")
-        recall, before = store._db.trips - before, store._db.trips
-        memory.record("I play piano.", "Nice.", thread="t")
-        record_ = store._db.trips - before
-    assert recall <= 11, recall
-    assert record_ <= 18, record_
-
-
 def test_who_has_read_a_value_of_the_store_keeps_no_record_of_another_scope_waiting(plain_url: str) -> None:
     settings = Settings(graph={"background": False}, storage={"busy_timeout": 1.0})
     with (

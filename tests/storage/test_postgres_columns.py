@@ -3,24 +3,21 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.storage.test_saved_columns import Database, change, fill, found, held, searched
-from tidal_plugins.errors import Busy
+from tests.storage.test_saved_columns import Database, change, fill, found, held
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.columns import buffer, packing
-from tidal_plugins.storage.postgres import PostgresStorage, saving
-from tidal_plugins.storage.postgres.columns import ScopeSource
+from tidal_plugins.storage.postgres import PostgresStorage
 from tidal_plugins.testing import ALL, HERE, ids, record
 from tidal_plugins.testing.columns import ColumnsContract
-from tidal_plugins.testing.renewal import NEW, RenewalContract, complete, order
+from tidal_plugins.testing.renewal import RenewalContract
 from tidal_plugins.testing.search import SearchContract
 from tools.databases import Databases
 
-psycopg = pytest.importorskip("psycopg")
+pytest.importorskip("psycopg")
 
 
 @pytest.fixture(autouse=True)
@@ -77,18 +74,6 @@ def test_codes_and_saved_columns_find_what_an_exact_search_finds(url: str, seed:
     assert Database(url).pieces()
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 8])
-def test_each_piece_is_read_once(url: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "AT_ONCE", at_once)
-    with closing(by_codes(url)) as store:
-        fill(store, [f"e{number}" for number in range(11)])
-    searched(Database(url))
-    with psycopg.connect(url) as connection:
-        ranges = list(connection.execute("SELECT first, last FROM tidal_columns ORDER BY first"))
-    with closing(by_codes(url)) as store, store.snapshot():
-        assert [keys for keys, *_ in ScopeSource(store._db, HERE).saved()] == ranges
-
-
 def test_a_scope_that_is_read_in_several_statements_is_read_whole(url: str) -> None:
     rows = np.random.default_rng(1).standard_normal((9000, 4)).astype(np.float32)
     with closing(PostgresStorage(url)) as store:
@@ -98,42 +83,3 @@ def test_a_scope_that_is_read_in_several_statements_is_read_whole(url: str) -> N
         query = np.ones(4, np.float32)
         expected = np.argsort(-(rows @ query) / np.linalg.norm(rows, axis=1))[:20]
         assert ids(store.nearest(HERE, query, 20, ALL)) == [f"e{number}" for number in expected]
-
-
-def test_new_vectors_of_all_passages_drop_what_is_saved_of_the_old_ones(url: str) -> None:
-    with closing(PostgresStorage(url)) as store:
-        fill(store, [f"e{number}" for number in range(8)])
-    searched(Database(url))
-    assert Database(url).pieces() == 2
-    with closing(by_codes(url)) as store:
-        outdated = store.renew_vectors({}, 99).missing
-        new = {item.key: np.eye(70, dtype=np.float32)[place] + 0.1 for place, item in enumerate(outdated)}
-        store.renew_vectors(new, 99)
-        assert not Database(url).pieces()
-        best = store.nearest(HERE, np.eye(70, dtype=np.float32)[3] + 0.1, 1, ALL)
-    assert ids(best) == [outdated[3].id]
-    assert best[0].score == pytest.approx(1, abs=1e-6)
-
-
-def test_columns_of_vectors_that_are_replaced_meanwhile_are_not_saved(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names, is_current = [str(n) for n in range(10)], saving._is_current
-    with closing(by_codes(url)) as store, closing(PostgresStorage(url, busy_timeout=0.1)) as other:
-        store.put(HERE, [record(name, vector=[n + 1.0, 1.0]) for n, name in enumerate(names)])
-
-        def then_replaced(*args: Any) -> bool:
-            monkeypatch.setattr(saving, "_is_current", is_current)
-            current = is_current(*args)
-            try:
-                complete(other)
-            except Busy:  # it waits for the saving to end
-                waited.append(current)
-            return current
-
-        waited = list[bool]()
-        monkeypatch.setattr(saving, "_is_current", then_replaced)
-        store._catch_up(HERE)
-        if waited:
-            complete(other)
-        assert ids(store.nearest(HERE, NEW, 10, ALL)) == order(names, NEW)

@@ -153,24 +153,6 @@ def test_what_is_lost_is_named_and_left(url: str) -> None:
             memory.get(bad)
 
 
-def test_a_changed_fact_is_an_error_and_its_earlier_value_does_not_stand_in(url: str) -> None:
-    sql(url, "UPDATE tidal_documents SET value = replace(value, 'south', 'Rhine') WHERE value LIKE '%%south%%'")
-    with open_memory(url) as memory, pytest.raises(Corrupt, match="facts"):
-        memory.facts["pool"]
-
-
-def test_recall_goes_on_and_says_what_it_lacks(url: str) -> None:
-    sql(
-        url, "UPDATE tidal_vectors SET checksum = checksum + 1 WHERE passage = (SELECT max(passage) FROM tidal_vectors)"
-    )
-    sql(url, "UPDATE tidal_passages SET start = start + 1 WHERE key = (SELECT min(key) FROM tidal_passages)")
-    sql(url, "DELETE FROM tidal_columns")
-    with open_memory(url) as memory:
-        recalls = [memory.recall(QUESTIONS[0]), memory.scoped("user", "42").recall("Where is the ladder?")]
-        assert all(recalls)
-        assert {"damaged vectors", "damaged passages"} <= {name for recall in recalls for name in recall.degraded}
-
-
 @pytest.mark.parametrize(
     "damage",
     [

@@ -7,13 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
-from tools.databases import Databases
 
 pytest.importorskip("psycopg")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -73,10 +71,3 @@ def test_a_child_writes_while_threads_of_its_parent_are_in_the_midst_of_it(
         **{f"thread-{number}": 30 for number in range(3)},
         **{f"child-{number}": 1 for number in range(10)},
     }
-
-
-def test_nothing_is_left_open_on_the_server(run: Callable[[str], str], postgres: Databases, postgres_url: str) -> None:
-    run("both")
-    name = urlsplit(postgres_url).path.lstrip("/")
-    count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'"
-    assert eventually(lambda: postgres.execute(count) == [(0,)])

@@ -117,29 +117,6 @@ def test_a_transaction_of_the_caller_says_that_it_may_be_tried_again(postgres_ur
         assert ids(store.find(HERE, ALL)) == ["a", "b"]
 
 
-def test_who_joins_a_transaction_that_was_ended_gets_the_same_error(postgres_url: str) -> None:
-    with closing(PostgresStorage(postgres_url)) as store:
-        met = list[Exception]()
-
-        def prepare() -> None:
-            store.erase(HERE, None)
-            store.put(HERE, [record("a", "one", [1.0])])
-
-        def write() -> None:
-            with store.transaction():
-                store.put(HERE, [record("b", "two", [1.0])])
-                for _ in range(2):
-                    try:
-                        store._db.flush()
-                        store.find(HERE, ALL)
-                    except Busy as error:
-                        met.append(error)
-
-        outcome = deadlocked(postgres_url, HERE, prepare, write)
-        assert isinstance(outcome.exception(), Busy)
-        assert met[-2:] == [outcome.exception()] * 2
-
-
 def test_the_isolation_of_a_transaction_is_not_the_servers_choice(postgres: Databases, postgres_url: str) -> None:
     name = urlsplit(postgres_url).path.lstrip("/")
     postgres.execute(f"ALTER DATABASE \"{name}\" SET default_transaction_isolation = 'serializable'")

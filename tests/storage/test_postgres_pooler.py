@@ -112,11 +112,3 @@ def test_what_a_connection_is_set_to_reaches_its_own_transactions_alone(pooled_u
             assert other.execute("SELECT current_setting('tidal.scope', true)").fetchone()[0] in (None, "")
     for store in (patient, hasty):
         store.close()
-
-
-def test_statements_are_prepared_where_there_is_no_pooler(pooled_url: str, postgres_url: str) -> None:
-    for url, threshold in ((pooled_url, None), (postgres_url, 1)):
-        store = PostgresStorage(url)
-        with store._db.lent() as connection:
-            assert connection.prepare_threshold == threshold
-        store.close()

@@ -112,11 +112,6 @@ def test_only_a_memory_on_postgresql_has_a_replica(tmp_path: Path) -> None:
         opened(str(tmp_path / "agent.db"), "postgresql://nobody@/nothing")
 
 
-def test_a_replica_is_named_by_a_url_of_postgresql(postgres_url: str) -> None:
-    with pytest.raises(InvalidInput, match="read_url"):
-        opened(postgres_url, "agent.db")
-
-
 def _pause(follower: Databases) -> None:
     """Let a replica take in nothing more. It goes on for a while after it was asked to pause."""
     follower.execute("SELECT pg_wal_replay_pause()")

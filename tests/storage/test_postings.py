@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from threading import Thread
 
 import apsw
 import pytest
@@ -59,43 +58,6 @@ def test_scores_are_those_of_fts5_whichever_process_writes(tmp_path: Path, seed:
     for number in range(60):
         write((writer, reader)[number % 2], random, number)
         check(path, reader)
-
-
-def test_a_transaction_finds_what_it_wrote_and_others_do_not(tmp_path: Path) -> None:
-    store = SQLiteStorage(tmp_path / "memory.db")
-    store.put(HERE, [record("old", "the ferry waits", [1.0, 0.0])])
-    assert [match.id for match in store.matching(HERE, ["ferry"], 5, Where())] == ["old"]
-    seen: list[list[str]] = []
-
-    def look() -> None:
-        seen.append([match.id for match in store.matching(HERE, ["ferry"], 5, Where())])
-
-    with store.transaction():
-        store.put(HERE, [record("new", "the ferry sails", [1.0, 0.0])])
-        assert {match.id for match in store.matching(HERE, ["ferry"], 5, Where())} == {"old", "new"}
-        other = Thread(target=look)
-        other.start()
-        other.join()
-    look()
-    assert [set(ids) for ids in seen] == [{"old"}, {"old", "new"}]
-
-
-def test_an_older_snapshot_finds_no_later_entry(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    store, writer = SQLiteStorage(path), SQLiteStorage(path)
-    writer.put(HERE, [record("old", "the ferry waits", [1.0, 0.0])])
-
-    def look() -> None:
-        writer.put(HERE, [record("new", "the ferry sails", [1.0, 0.0])])
-        assert len(store.matching(HERE, ["ferry"], 5, Where())) == 2
-
-    with store.snapshot():
-        assert len(store.matching(HERE, ["ferry"], 5, Where())) == 1
-        other = Thread(target=look)
-        other.start()
-        other.join()
-        assert [match.id for match in store.matching(HERE, ["ferry"], 5, Where())] == ["old"]
-    assert len(store.matching(HERE, ["ferry"], 5, Where())) == 2
 
 
 def test_a_text_of_several_passages_counts_once(tmp_path: Path) -> None:

@@ -10,18 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.inside import raw
-from tests.waiting import PATIENCE, eventually
-from tidal_plugins import (
-    Busy,
-    HashingEmbedder,
-    Note,
-    StorageError,
-    TidalMemory,
-)
+from tests.waiting import PATIENCE
+from tidal_plugins import Busy, HashingEmbedder, Note, StorageError, TidalMemory
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.sqlite import ReadOnlySQLite, file_locks
-from tidal_plugins.storage.sqlite.file_locks import FileLocks
+from tidal_plugins.storage.sqlite import ReadOnlySQLite
 
 SCOPE = ("default",)
 ALL = Where()
@@ -36,14 +28,6 @@ def path(tmp_path: Path) -> Path:
 
 def count(storage: ReadOnlySQLite) -> int:
     return storage.while_open(lambda: len(storage.find(SCOPE, ALL)))
-
-
-def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:
-    connection = raw(path)
-    connection.pragma("user_version", 1)
-    connection.close()
-    with pytest.raises(StorageError, match="has schema version 1, this library reads"):
-        count(ReadOnlySQLite(path))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -107,18 +91,6 @@ def test_a_file_that_keeps_changing_is_given_up(path: Path) -> None:
         storage.while_open(read)
 
 
-def test_an_error_of_a_file_that_stands_still_is_the_callers(path: Path) -> None:
-    storage, calls = ReadOnlySQLite(path), []
-
-    def read() -> None:
-        calls.append(1)
-        raise StorageError("broken")
-
-    with pytest.raises(StorageError, match="broken"):
-        storage.while_open(read)
-    assert calls == [1]
-
-
 def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
     storage = ReadOnlySQLite(path)
     inside, leave, order = threading.Event(), threading.Event(), []
@@ -147,61 +119,6 @@ def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
         thread.join(PATIENCE)
     assert order == ["read", "opened"]
     assert count(storage) == 4
-
-
-@pytest.mark.parametrize("for_long", [True, False])
-def test_who_waits_goes_before_those_who_come_later_unless_it_takes_long(
-    path: Path, monkeypatch: pytest.MonkeyPatch, for_long: bool
-) -> None:
-    monkeypatch.setattr(file_locks, "GIVE_WAY", 0.0 if for_long else 3_600.0)
-    locks, order, inside, leave = FileLocks(), list[str](), threading.Event(), threading.Event()
-
-    def read_slowly() -> None:
-        with locks.reading(str(path), 3_600):
-            inside.set()
-            assert leave.wait(PATIENCE)
-            with locks.reading(str(path), 3_600):
-                order.append("once more")
-
-    def write() -> None:
-        with locks.writing(str(path), locks, 3_600):
-            order.append("write")
-
-    def read() -> None:
-        with locks.reading(str(path), 3_600):
-            order.append("read later")
-
-    slow, writer, later = (threading.Thread(target=work) for work in (read_slowly, write, read))
-    slow.start()
-    assert inside.wait(PATIENCE)
-    writer.start()
-    assert eventually(lambda: len(locks._places[str(path)]) == 2)
-    later.start()
-    assert eventually(lambda: order == ["read later"] if for_long else len(locks._places[str(path)]) == 3)
-    leave.set()
-    for thread in (slow, writer, later):
-        thread.join(PATIENCE)
-    assert order == (["read later", "once more", "write"] if for_long else ["once more", "write", "read later"])
-
-
-def test_a_lock_is_held_for_one_purpose_at_a_time(tmp_path: Path) -> None:
-    locks, file = FileLocks(), str(tmp_path / "a.db")
-    with locks.reading(file, 0) as alone, locks.reading(file, 0):
-        assert alone
-        with pytest.raises(Busy), locks.writing(file, locks, 0):
-            pass
-        with locks.writing(str(tmp_path / "b.db"), locks, 0):
-            pass
-    with locks.writing(file, locks, 0), pytest.raises(Busy), locks.reading(file, 0):
-        pass
-    link = tmp_path / "link.db"
-    Path(file).touch()
-    link.symlink_to(file)
-    with locks.reading(str(link), 0) as alone:
-        assert not alone, "the file is open for writing under its other name"
-    locks.closed(file, locks)
-    with locks.reading(file, 0) as alone:
-        assert alone
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")

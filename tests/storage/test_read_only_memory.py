@@ -5,24 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tidal_plugins import (
-    Closed,
-    HashingEmbedder,
-    InvalidInput,
-    ReadOnly,
-    StorageError,
-    TidalMemory,
-    list_backups,
-)
+from tidal_plugins import HashingEmbedder, InvalidInput, ReadOnly, StorageError, TidalMemory, list_backups
 from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.testing import FrozenClock
 
@@ -116,16 +106,6 @@ def test_what_writes_is_refused_and_writes_nothing(
     assert reader.recall("Where is the lawn mower?")
 
 
-def test_a_reader_says_the_same_as_who_may_write(path: Path) -> None:
-    def told(memory: TidalMemory) -> tuple[Any, ...]:
-        return memory.recall("mower oil"), memory.whisper("Which oil for the mower?").text, str(memory.capsule.read())
-
-    with opened(path, read_only=True) as memory:
-        read = told(memory)
-    with opened(path) as memory:
-        assert told(memory) == read
-
-
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="No such file"):
         opened(tmp_path / "none.db", read_only=True)
@@ -178,39 +158,6 @@ def test_what_another_process_writes_is_seen(reader: TidalMemory, path: Path) ->
         assert len(memory.episodes.list()) == 4
 
 
-def test_this_process_may_write_the_file_too(reader: TidalMemory, path: Path) -> None:
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def read() -> None:
-        try:
-            while not done.is_set():
-                reader.recall("seed tray")
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    for number in range(6):
-        with opened(path) as memory:
-            memory.record(f"Seed tray {number} stands on the sill.", "Noted.")
-            assert len(reader.episodes.list()) == number + 2
-    done.set()
-    thread.join()
-    assert errors == []
-    assert len(reader.episodes.list()) == 7
-
-
-def test_a_file_that_was_replaced_is_read_anew(reader: TidalMemory, path: Path) -> None:
-    assert reader.recall("lawn mower")
-    other = path.with_name("other.db")
-    with opened(other) as memory:
-        memory.record("The canoe hangs in the boat house.", "Noted.")
-    other.replace(path)
-    with suppress(StorageError):
-        assert reader.recall("Where is the canoe?")[0].text == "The canoe hangs in the boat house."
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="folders are not kept from who may do all")
 def test_a_read_only_folder_is_enough(path: Path) -> None:
     path.chmod(0o400)
@@ -227,9 +174,3 @@ def test_a_reader_makes_backups(reader: TidalMemory, path: Path, tmp_path: Path)
     assert list_backups(tmp_path) == [backup]
     assert backup.rows["entries"] == reader.check().rows["entries"]
     assert [file.name for file in path.parent.iterdir()] == ["agent.db"]
-
-
-def test_a_reader_that_was_closed_reads_no_more(reader: TidalMemory) -> None:
-    reader.close()
-    with pytest.raises(Closed):
-        reader.recall("lawn mower")

@@ -7,14 +7,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.inside import raw
-from tidal_plugins import HashingEmbedder, Settings, StorageError, TidalMemory
-from tidal_plugins.storage.shorthands import write_document
+from tidal_plugins import HashingEmbedder, StorageError, TidalMemory
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
 
@@ -58,16 +55,6 @@ def delete_index(path: Path) -> None:
     path.with_name("agent.db-shm").unlink()
 
 
-def test_a_file_without_a_log_is_written_to(path: Path) -> None:
-    connection = raw(path)
-    assert connection.pragma("journal_mode", "delete") == "delete"
-    connection.close()
-    with opened(path) as memory:
-        memory.record("the spare key hangs in the shed", "Noted.")
-        memory.record("the ladder is in the hall", "Noted.")
-        assert len(memory.episodes.list()) == 3
-
-
 @pytest.mark.parametrize("fault", [delete, delete_all, replace, delete_log, delete_index])
 def test_nothing_is_acknowledged_into_a_file_that_is_not_at_its_path(
     memory: TidalMemory, path: Path, fault: Callable[[Path], None]
@@ -79,19 +66,6 @@ def test_nothing_is_acknowledged_into_a_file_that_is_not_at_its_path(
         memory.recall("boiler")
     with pytest.raises(StorageError, match="while it was open"):
         memory.forget("anything")
-
-
-def test_a_log_that_another_began_anew_is_not_taken_for_a_fault_of_the_disk(path: Path) -> None:
-    alone = Settings(graph={"background": False})  # nothing is written into the log but by this test
-    with (
-        TidalMemory(path, embedder=HashingEmbedder(), settings=alone) as memory,
-        pytest.raises(StorageError, match="while it was open"),
-        memory._services.storage.snapshot(),
-    ):
-        delete_log(path)
-        with closing(raw(path)) as other:
-            other.execute("CREATE TABLE anything (text)")
-        memory.entries.list()
 
 
 def test_no_empty_file_is_made_where_one_was_deleted(memory: TidalMemory, path: Path) -> None:
@@ -120,22 +94,6 @@ def test_a_file_that_was_put_back_is_written_again(memory: TidalMemory, path: Pa
     memory.close()
     with opened(path) as again:
         assert again.episodes[episode.id].query == episode.query
-
-
-def test_a_file_that_was_moved_away_leaves_its_log_to_be_moved_too(memory: TidalMemory, path: Path) -> None:
-    episode = memory.record("the spare key hangs in the shed", "Noted.")
-    away = path.rename(path.with_name("away.db"))
-    memory.close()
-    path.with_name("agent.db-wal").rename(path.with_name("away.db-wal"))
-    with opened(away) as again:
-        assert again.episodes[episode.id].query == episode.query
-
-
-def test_a_file_that_was_replaced_inside_a_transaction_acknowledges_nothing(memory: TidalMemory, path: Path) -> None:
-    storage = memory._services.storage
-    with pytest.raises(StorageError, match="while it was open"), storage.transaction():
-        write_document(storage, ("default",), "notes", "note", 1)
-        delete_all(path)
 
 
 TAKING_THE_PLACE = """

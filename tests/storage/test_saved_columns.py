@@ -281,19 +281,6 @@ def test_a_search_saves_columns_and_the_next_store_reads_them(place: File | Data
     assert searched(place) == found
 
 
-def test_a_passage_of_a_saved_entry_that_changed_counts_once(place: File | Database) -> None:
-    with closing(place.open(exact_vectors_up_to=2)) as store:
-        fill(store, [f"e{number}" for number in range(12)])
-        store.put(HERE, [record("e1", "other words", [1.0] * 70)], replace=True)  # its passage is now the last
-    searched(place)
-    tier = Tier(0.5, NOON, 72.0, NOON + 2 * HOUR, NOON + 3 * HOUR)
-    with closing(place.open(exact_vectors_up_to=2)) as store, closing(place.open()) as exact:
-        set_tiers(store, HERE, {"e4": tier})
-        assert place.pieces() == 3
-        assert held(store) == held(exact)
-        assert all(count == 1 for _, count in held(store))
-
-
 def test_a_forget_deletes_the_pieces_that_hold_what_is_forgotten(place: File | Database) -> None:
     with closing(place.open(exact_vectors_up_to=2)) as store:
         fill(store, [f"name-of-{number}-" for number in range(12)])
@@ -385,18 +372,6 @@ def test_a_damaged_vector_is_told_by_the_search_that_compares_it(path: Path) -> 
         assert list(damaged) == [("vectors", "e5")]
 
 
-def test_two_stores_may_save_at_once(path: Path) -> None:
-    with closing(by_codes(path)) as store:
-        fill(store, [f"e{number}" for number in range(40)])
-    stores = [by_codes(path) for _ in range(4)]
-    query = np.ones(70, np.float32)
-    found = [ids(store.nearest(HERE, query, 99, ALL)) for store in stores]
-    for store in stores:
-        store.close()
-    assert pieces(path) == 10
-    assert [search(path)] * 4 == found
-
-
 def store_without_end(path: Path, told: Connection) -> None:
     """Store, erase, search and save in a process of its own until it is killed."""
     for module in (buffer, packing, background):
@@ -472,13 +447,3 @@ def test_codes_find_nearly_all_of_the_nearest_in_a_large_scope_and_filters_hold(
             assert shared >= 0.95 * sum(map(len, expected))
             passing = set(ids(exact.find(HERE, where)))
             assert all(one <= passing and len(one) == 10 for one in found)
-
-
-def test_of_equal_vectors_the_first_stored_that_pass_are_found(path: Path) -> None:
-    with closing(SQLiteStorage(path)) as exact, closing(by_codes(path)) as approximate:
-        speakers = ("Ann", "Bo")
-        exact.put(HERE, [record(f"e{n}", vector=[1.0] * 70, speaker=speakers[n > 14_900]) for n in range(15_000)])
-        for where in (ALL, Where(speakers=["Bo"])):
-            found = approximate.nearest(HERE, np.ones(70, np.float32), 10, where)
-            assert found == exact.nearest(HERE, np.ones(70, np.float32), 10, where)
-            assert len(found) == 10

@@ -3,10 +3,7 @@
 import json
 import os
 import random
-import signal
 import sys
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,6 @@ from tests.waiting import meet
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.storage.base import Passage, Record, Where
-from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage
 
 SCOPE = ("here",)
@@ -52,22 +48,6 @@ class Worker:
     def put(self, *names: str) -> list[str]:
         return [id_ for name in names for id_ in self.store.put(SCOPE, [record(name, vector_of(name))])]
 
-    def replace(self, name: str, like: str) -> str:
-        self.store.put(SCOPE, [record(name, vector_of(like))], replace=True)
-        return "replaced"
-
-    def erase(self, *names: str) -> int:
-        return self.store.erase(SCOPE, names)
-
-    def hold(self) -> str:
-        self._held = self.store.transaction()
-        self._held.__enter__()
-        return "held"
-
-    def release(self) -> str:
-        self._held.__exit__(None, None, None)
-        return "released"
-
     def as_nobody(self, warm_up: str, path: str) -> str:
         """Open a store as an unprivileged user, after the libraries have been loaded."""
         SQLiteStorage(warm_up).close()
@@ -99,35 +79,6 @@ class Worker:
             self.put(f"{name}-{i}")
             assert f"{name}-{i}" in self.store.get(SCOPE, [f"{name}-{i}"])
             assert self.store.nearest(SCOPE, np.array(vector_of(f"{name}-{i}")), 1, Where())[0].id == f"{name}-{i}"
-
-    def killed(self, path: str, name: str, said: int, seconds: float) -> list[str]:
-        """Fork a writer, kill it a time after it said so many lines; return what it had acknowledged by then."""
-        read, write = os.pipe()
-        pid = os.fork()
-        if not pid:
-            for line in _written(path, name):
-                os.write(write, line.encode() + b"\n")
-        os.close(write)
-        with os.fdopen(read) as lines:
-            told = [lines.readline() for _ in range(said)]
-            time.sleep(seconds)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return "".join([*told, lines.read()]).split()
-
-
-def _written(path: str, name: str) -> Iterator[str]:
-    """Write without end. ``+id`` was stored, ``?id`` is about to be erased, ``-id`` was."""
-    store = SQLiteStorage(path)
-    for i in range(1_000_000):
-        names = [f"{name}-{i}-{j}" for j in range(3)]
-        with store.transaction():
-            store.put(SCOPE, [record(n, vector_of(n)) for n in names])
-            write_document(store, SCOPE, "last", name, i)
-        yield from ("+" + n for n in names)
-        yield "?" + names[0]
-        store.erase(SCOPE, names[:1])
-        yield "-" + names[0]
 
 
 def main() -> None:

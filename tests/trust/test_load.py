@@ -40,16 +40,3 @@ def test_the_log_begins_anew_although_somebody_always_reads(open_memory: Any, mo
         for reader in readers:
             reader.join()
     assert 0 < memory.stats().log_bytes < 1_500_000
-
-
-def test_a_reader_that_stays_does_not_stop_the_writers(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, pages in {"LONG": 25, "FULL": 50, "STEP": 50}.items():
-        monkeypatch.setattr(log_mark, name, pages)
-    memory, other = open_memory(), open_memory()
-    memory.facts["harbour"] = "open"
-    with storage_of(other).snapshot():
-        assert other.facts["harbour"] == "open"
-        for number in range(15):
-            memory.record(f"Crate {number} stands in the hall.", "Noted.", thread="hall")
-        assert memory.stats().log_bytes > 400_000
-    assert len(memory.episodes.list()) == 15

@@ -28,17 +28,6 @@ def test_figures_follow_what_is_stored_and_done(open_memory: Any) -> None:
     assert memory.scoped("other").stats().entries == 0
 
 
-def test_what_a_reader_keeps_from_being_scrubbed_is_told(open_memory: Any) -> None:
-    memory, other = open_memory(settings=CALM), open_memory(settings=CALM)
-    memory.remember("The gate code is 4711.", source="gate.md")
-    with other._services.storage.snapshot():
-        assert other.recall("gate code")
-        memory.forget(source="gate.md")
-        assert memory.stats().unscrubbed_bytes > 0
-    memory.close()
-    assert open_memory(settings=CALM).stats().unscrubbed_bytes == 0
-
-
 def test_questions_that_took_too_long_are_counted(open_memory: Any) -> None:
     with open_memory(settings=CALM) as memory:
         crates = [[f"Crate {number} is on quay {part}." for number in range(200)] for part in range(12)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened
-from tidal_plugins import Forgotten, Settings
+from tidal_plugins import Settings
 from tidal_plugins.testing import FrozenClock
 
 
@@ -30,19 +28,6 @@ def test_recall_finds_what_the_graph_says_where_facts_are_asked_for(opened: Open
     assert not {hit.id for hit in memory.whisper("what does billing depend on?").hits} & {hit.id for hit in hits}
 
 
-def test_an_entry_is_left_as_it_is_where_it_would_say_the_same(opened: Opened, clock: FrozenClock) -> None:
-    memory = opened()
-    first = memory.record(SAID)
-    assert memory.graph.index_pending().facts == 3
-    before = memory.recall(SAID, kinds={"fact"})
-    clock.advance(hours=1)
-    memory.record(SAID)
-    assert memory.graph.index_pending().facts == 0
-    after = memory.recall(SAID, kinds={"fact"})
-    assert [hit.entry for hit in after] == [hit.entry for hit in before]
-    assert all(hit.entry.metadata["episodes"] == [first.id] for hit in after)
-
-
 def test_what_a_new_turn_contradicts_is_found_no_more(open_memory: OpenMemory, clock: FrozenClock) -> None:
     memory = open_memory(settings=Settings(graph={"background": False}))
     memory.record("I live in Berlin.")
@@ -54,34 +39,6 @@ def test_what_a_new_turn_contradicts_is_found_no_more(open_memory: OpenMemory, c
     relations = [text for text in found if "live" in text]
     assert len(relations) == 1
     assert "Lisbon" in relations[0]
-
-
-def test_forgetting_takes_what_the_graph_says_along(opened: Opened) -> None:
-    memory = opened()
-    first, second = memory.record(SAID), memory.record(f"yes, {SAID}")
-    memory.graph.index_pending()
-    [hit] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
-    memory.forget(first.id)
-    memory.graph.index_pending()
-    [again] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
-    assert again.id == hit.id
-    assert again.text == f"{SAID} [ep:{second.id}]"
-    memory.forget(second.id)
-    memory.graph.index_pending()
-    assert not memory.recall(SAID, kinds={"fact"})
-    assert memory.graph.entities() == []
-
-
-def test_a_fact_that_was_forgotten_is_not_written_again(opened: Opened) -> None:
-    memory = opened()
-    memory.record(SAID)
-    memory.graph.index_pending()
-    [hit] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
-    memory.forget(hit.id)
-    with pytest.raises(Forgotten):
-        memory.get(hit.id)
-    memory.graph.index_pending()
-    assert not [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
 
 
 def test_a_merge_renames_what_recall_finds(opened: Opened) -> None:

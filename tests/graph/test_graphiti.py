@@ -14,10 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not find_spec("graphiti_core"), reason="Graphiti is not installed"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_spec("graphiti_core"), reason="Graphiti is not installed")]
 
 
 @pytest.fixture(scope="module", params=["kuzu", "server"])

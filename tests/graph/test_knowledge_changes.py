@@ -33,15 +33,6 @@ def test_what_rests_on_a_forgotten_episode_alone_goes_for_good(world: World) -> 
     assert world.graph.export("cypher") == ""
 
 
-def test_confidence_and_episodes_are_those_of_what_is_left(world: World) -> None:
-    world.say("a calls b", id="e1", confidence=0.5)
-    world.say("a calls b", id="e2", confidence=0.4)
-    assert world.only().confidence == pytest.approx(0.7)
-    world.forget("e1")
-    assert world.only().confidence == pytest.approx(0.4)
-    assert world.names(world.only().episodes) == world.names(world.graph.entity("a").episodes) == ("e2",)
-
-
 def test_forgetting_one_message_keeps_what_the_others_of_its_episode_say(world: World) -> None:
     world.say("a calls b", "b calls c", id="e1")
     world.forget("e1-0")
@@ -58,52 +49,6 @@ def test_what_a_forgotten_text_had_ended_holds_on(world: World) -> None:
     assert world.held("Ada") == [("Ada lives in Rome", 0, 2), ("Ada lives in Lima", 2, None)]
     world.forget("e2")
     assert world.held("Ada") == [("Ada lives in Rome", 0, None)]
-
-
-def test_what_a_forgotten_text_had_denied_holds_on(world: World) -> None:
-    world.say("a calls b", id="e0")
-    world.clock.advance(days=1)
-    world.say("not a calls b", id="e1")
-    world.forget("e1")
-    assert world.known() == ["a calls b"]
-
-
-def test_earlier_versions_go_with_their_relation(world: World) -> None:
-    for number, city in enumerate(["Rome", "Oslo"]):
-        world.say(f"Ada lives_in {city}", id=f"e{number}")
-        world.clock.advance(days=1)
-    world.forget("e0")
-    assert {one.object for one in world.graph.timeline("Ada")} == {world.graph.entity("Oslo").id}
-    with pytest.raises(NotFound):
-        world.graph.entity("Rome")
-
-
-def test_what_was_said_again_and_again_is_found_after_the_first_times_are_forgotten(world: World) -> None:
-    for number in range(12):
-        world.say(f"build is {('red', 'green')[number % 2]}", id=f"e{number}")
-        world.clock.advance(days=1)
-    world.forget(*(f"e{number}" for number in range(10)))
-    world.say("build is green", id="last")
-    assert world.held("build") == [("build is red", 10, 11), ("build is green", 11, None)]
-    assert world.names(world.only().episodes) == ("last", "e11")
-
-
-def test_a_relation_between_what_is_gone_has_no_words(world: World) -> None:
-    world.say("a calls b", id="e1")
-    relation = world.only()
-    assert world.graph.sentence(relation.id) == world.graph.sentence(relation) == "a calls b"
-    world.forget("e1")
-    for lost in (relation, relation.id):
-        with pytest.raises(NotFound):
-            world.graph.sentence(lost)
-
-
-def test_a_name_that_only_a_forgotten_text_wrote_so_goes(world: World) -> None:
-    world.say("ADA lives_in Rome", id="e1")
-    world.say("Ada lives_in Rome", id="e2")
-    assert world.graph.entity("ada").name == "ADA"
-    world.forget("e1")
-    assert world.graph.entity("ada").name == "Ada"
 
 
 def test_forget_leaves_no_bytes_of_what_was_learned(memory: TidalMemory, tmp_path: Path) -> None:
@@ -148,49 +93,6 @@ def test_a_time_that_only_a_forgotten_text_stated_goes_with_it(memory: TidalMemo
     assert entry.valid_from == clock()
 
 
-def test_a_time_that_what_is_left_states_stays(world: World) -> None:
-    for number in (1, 2, 3):
-        world.say("Ada lives_in Rome", id=f"e{number}", valid_from=None if number == 2 else NOON - timedelta(days=9))
-    world.forget("e1")
-    assert world.held("Ada") == [("Ada lives in Rome", -9, None)]
-    world.forget("e3")
-    assert world.held("Ada") == [("Ada lives in Rome", 0, None)]
-
-
-def test_an_end_that_only_a_forgotten_text_stated_goes_with_it(world: World) -> None:
-    world.say("a uses b", id="e1")
-    world.clock.advance(days=3)
-    world.say("a uses b", id="e2", at=NOON + timedelta(days=1), valid_until=NOON + timedelta(days=2))
-    assert world.known() == []
-    world.forget("e2")
-    assert world.held("a") == [("a uses b", 0, None)]
-    assert world.known() == ["a uses b"]
-
-
-def test_what_a_forgotten_beginning_had_ended_holds_on(world: World) -> None:
-    world.say("Ada lives_in Rome", id="e1", at=NOON - timedelta(days=9))
-    world.say("Ada lives_in Oslo", id="e2", valid_from=NOON - timedelta(days=5))
-    world.clock.advance(days=1)
-    world.say("Ada lives_in Oslo", id="e3")
-    assert world.held("Ada") == [("Ada lives in Rome", -9, -5), ("Ada lives in Oslo", -5, None)]
-    world.forget("e2")
-    assert world.held("Ada") == [("Ada lives in Rome", -9, 1), ("Ada lives in Oslo", 1, None)]
-
-
-def test_what_is_left_of_a_time_that_another_ended_holds_as_if_the_forgotten_had_never_been(world: World) -> None:
-    world.say("Ada lives_in Kyoto", id="e1", valid_from=NOON - timedelta(days=900))
-    world.clock.advance(days=1)
-    world.say("Ada lives_in Kyoto", id="e2")
-    world.clock.advance(days=1)
-    world.say("Ada lives_in Oslo", id="e3", valid_from=NOON - timedelta(days=500))
-    assert world.held("Ada") == [("Ada lives in Kyoto", -900, -500), ("Ada lives in Oslo", -500, None)]
-    world.forget("e1")
-    assert world.held("Ada") == [("Ada lives in Oslo", -500, 1), ("Ada lives in Kyoto", 1, None)]
-    for one in world.graph.timeline("Ada"):
-        assert one.valid_from
-        assert one.valid_until is None or one.valid_from <= one.valid_until
-
-
 # merging
 
 
@@ -202,16 +104,6 @@ class Letters:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         counts = [[text.lower().count(chr(ord("a") + place)) + 0.01 for place in range(26)] for text in texts]
         return np.array(counts, dtype=np.float32)
-
-
-class Names:
-    """Places names where a test wants them: Roberta beside Roberto, and Robin elsewhere."""
-
-    dimensions = 2
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        near = [[1.0, 0.1 * (text == "roberto")] if text != "robin" else [0.0, 1.0] for text in texts]
-        return np.array(near, dtype=np.float32)
 
 
 def test_merged_entities_are_one_in_every_answer(world: World) -> None:
@@ -251,22 +143,6 @@ def test_a_merge_settles_what_both_say_by_time_and_undo_takes_that_back(world: W
     assert world.known(predicate="lives_in") == ["Ada lives in Rome", "Countess lives in Oslo"]
 
 
-def test_undo_restores_what_was_true_for_no_time_at_all(world: World) -> None:
-    world.say("Bea works_at Oslo\nBea works_at Rome")
-    world.say("Ada works_at Oslo")
-    before = world.held("Bea")
-    world.graph.undo(world.graph.merge("Ada", "Bea"))
-    assert world.held("Bea") == before
-
-
-def test_what_is_said_of_one_of_them_contradicts_what_was_said_of_the_other(world: World) -> None:
-    world.say("Ada lives_in Rome\nCountess works_at Mill")
-    world.graph.merge("Ada", "Countess")
-    world.clock.advance(days=1)
-    world.say("Countess lives_in Oslo")
-    assert world.known(predicate="lives_in") == ["Ada lives in Oslo"]
-
-
 def test_an_entity_is_not_merged_into_itself(world: World) -> None:
     world.say("Ada lives_in Rome\nBea lives_in Rome")
     with pytest.raises(InvalidInput, match="one entity already"):
@@ -279,27 +155,6 @@ def test_an_entity_is_not_merged_into_itself(world: World) -> None:
         world.graph.merge("Ada", "Zoe")
 
 
-def test_merges_chain_and_part_where_they_are_undone(world: World) -> None:
-    world.say("a calls x\nb calls x\nc calls x")
-    first = world.graph.merge("b", "c")
-    second = world.graph.merge("a", "b")
-    assert {one.name for one in world.graph.entities()} == {"a", "x"}
-    world.graph.undo(first)
-    assert {one.name for one in world.graph.entities()} == {"a", "c", "x"}
-    world.graph.undo(second)
-    assert {one.name for one in world.graph.entities()} == {"a", "b", "c", "x"}
-
-
-def test_forgetting_the_entity_that_others_go_by_leaves_these_together(world: World) -> None:
-    world.say("a calls x", id="ea")
-    world.say("b calls x\nc calls x")
-    world.graph.merge("a", "b")
-    world.graph.merge("a", "c")
-    world.forget("ea")
-    assert {one.name for one in world.graph.entities()} in ({"b", "x"}, {"c", "x"})
-    assert world.graph.entity("c").id == world.graph.entity("b").id
-
-
 def test_names_of_one_type_that_are_alike_are_proposed_and_never_merged(tmp_path: Path) -> None:
     world = World(tmp_path, Letters(), similarity=0.8)
     world.say("Jonathan lives_in Rome\nJonathon lives_in Rome\nZoe lives_in Oslo\ncheckout1 calls checkout2")
@@ -310,12 +165,6 @@ def test_names_of_one_type_that_are_alike_are_proposed_and_never_merged(tmp_path
     world.memory.close()
 
 
-def test_one_name_with_two_types_is_proposed(world: World) -> None:
-    world.say("Jordan lives_in Jordan")
-    [found] = world.graph.proposals()
-    assert (found.similarity, found.reason) == (1.0, "the same name")
-
-
 def test_what_was_told_apart_is_not_proposed_again(world: World) -> None:
     world.say("Jordan lives_in Jordan")
     [found] = world.graph.proposals()
@@ -323,47 +172,6 @@ def test_what_was_told_apart_is_not_proposed_again(world: World) -> None:
     assert world.graph.proposals() == []
     world.graph.undo(merge)
     assert world.graph.proposals() == []
-
-
-def test_names_are_compared_by_meaning(tmp_path: Path) -> None:
-    world = World(tmp_path, Names())
-    world.say("Roberta lives_in Rome\nRoberto lives_in Rome\nRobin lives_in Rome")
-    [found] = world.graph.proposals()
-    assert {found.first.name, found.second.name} == {"Roberta", "Roberto"}
-    world.memory.close()
-
-
-def test_proposals_are_limited(tmp_path: Path) -> None:
-    world = World(tmp_path, Letters())
-    world.say("\n".join(f"Personage{n:02} lives_in Town" for n in range(60)))
-    assert len(world.graph.proposals(limit=5)) == 5
-    world.memory.close()
-
-
-def test_places_that_were_one_and_are_two_again_contradict_each_other(world: World) -> None:
-    world.say("Eve likes Nyc")
-    world.say("Eve likes Gotham")
-    merge = world.graph.merge("Nyc", "Gotham")
-    world.say("Ada lives_in Nyc", at=world.clock())
-    world.clock.advance(hours=1)
-    world.say("Ada lives_in Gotham", at=world.clock())
-    world.clock.advance(days=3)
-    world.graph.undo(merge)
-    assert world.known(subject="Ada") == ["Ada lives in Gotham"]
-
-
-def test_what_is_denied_of_one_of_them_ends_what_was_said_of_the_other_and_undo_parts_that(world: World) -> None:
-    world.say("Ada likes Redis")
-    world.clock.advance(days=1)
-    world.say("Countess likes Tea")
-    merge = world.graph.merge("Ada", "Countess")
-    world.clock.advance(days=1)
-    world.say("not Countess likes Redis")
-    assert world.known() == ["Ada does not like Redis", "Ada likes Tea"]
-    assert ("Ada likes Redis", 0, 2) in world.held("Ada")
-    world.graph.undo(merge)
-    assert world.held("Ada") == [("Ada likes Redis", 0, None)]
-    assert world.known(subject="Countess") == ["Countess does not like Redis", "Countess likes Tea"]
 
 
 @pytest.mark.parametrize("learned_first", [True, False])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import HashingEmbedder, InvalidInput, NotFound, Settings, TidalMemory
-from tidal_plugins.graph.render import MAX_LINE_CHARS, evidence_of, quoted, related, tell
+from tidal_plugins.graph.render import tell
 from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -46,24 +46,6 @@ def said(told):
     return [each.sentence for each in told]
 
 
-def test_what_answers_the_question_in_more_of_its_words_comes_first(learn):
-    graph = learn("`load_rates` depends on `rates.py`.", "`quote_fare` calls `load_rates`.")
-    assert said(related(graph, "load_rates depends on what?"))[0] == "load_rates depends on rates.py"
-    assert said(related(graph, "What calls load_rates?"))[0] == "quote_fare calls load_rates"
-
-
-def test_scores_lie_between_nothing_and_one_and_fall_with_distance(learn):
-    graph = learn("`a_one` calls `b_two`.", "`b_two` calls `c_three`.")
-    near, far = related(graph, "a_one", depth=2)
-    assert 1 >= near.score > far.score > 0
-    assert (near.distance, far.distance) == (1, 2)
-
-
-def test_what_is_denied_is_told_as_denied(learn):
-    graph = learn("`parse_fare` does not depend on `old.py`.")
-    assert said(related(graph, "parse_fare")) == ["parse_fare does not depend on old.py"]
-
-
 def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock, frames):
     learn("The deployment is blocked.")
     clock.advance(days=1)
@@ -73,39 +55,6 @@ def test_history_has_one_line_for_each_time_that_something_was_true(learn, memor
     assert "2026-03-03 09:00 to now: deployment is running" in second
     (then,) = tell(graph, frames, "deployment", "history", at=MONDAY + timedelta(hours=1)).splitlines()[2:-1]
     assert "2026-03-02 09:00 to now: deployment is blocked" in then
-
-
-def test_lines_are_bounded_in_length_and_number(learn, frames):
-    texts = [f"`step_{number}` depends on `{'very_' * 30}long_name`." for number in range(30)]
-    lines = tell(learn(*texts), frames, f"{'very_' * 30}long_name", limit=100).splitlines()[2:-1]
-    assert len(lines) == 20
-    assert max(map(len, lines)) < MAX_LINE_CHARS + 40
-
-
-def test_nothing_known_is_nothing_told(learn, frames):
-    graph = learn("Good morning.")
-    for aspect in ("relations", "dependents", "history"):
-        assert tell(graph, frames, "the Heron", aspect) == ""
-
-
-def test_what_came_from_another_graph_names_it_and_quotes_nothing(learn, memory, frames):
-    text = learn("`quote_fare` calls `load_rates`.").export("json-ld")
-    other = memory.scoped("other")
-    other.graph.load(text, "json-ld", source="fares.jsonld")
-    (told,) = related(other.graph, "load_rates")
-    assert [quoted(each) for each in other.graph.evidence(told.relation)] == ["from fares.jsonld"]
-    (line,) = tell(other.graph, frames, "load_rates").splitlines()[2:-1]
-    assert line.startswith("- quote_fare calls load_rates (")
-    assert line.endswith(") from fares.jsonld")
-
-
-def test_the_evidence_of_what_recall_finds_is_empty_once_it_is_forgotten(learn, memory):
-    learn("`quote_fare` calls `load_rates`.")
-    entries = [hit.entry for hit in memory.recall("load_rates", kinds={"fact"})]
-    assert len(entries) == 3
-    assert all(evidence_of(memory.graph, entry) for entry in entries)
-    memory.forget(memory.episodes.list()[0].id)
-    assert [evidence_of(memory.graph, entry) for entry in entries] == [[], [], []]
 
 
 # the card of an entity: what is so, what is planned and what was
@@ -165,14 +114,6 @@ def test_the_sources_of_a_card_resolve(family):
     assert "planned: The user plans to repaint the hall (since 2026-03-08)" in text
 
 
-def test_a_card_is_bounded(family):
-    for number in range(30):
-        family.record(f"We use Tool{number}Kit.", "Noted.")
-    family.graph.index_pending()
-    assert len(family.graph.card("We").current) == 12
-    assert len(lookup(family, "We")[1][0]["current"]) == 6
-
-
 # what an agent states itself: into the graph under its own name
 
 
@@ -221,27 +162,6 @@ def test_denials_ends_and_spans_of_time(open_memory: Any) -> None:
     assert memory.graph.relations(predicate="manager_of") == []
     assert (span.valid_from, span.valid_until) == (begin, end)
     assert len(memory.graph.relations(predicate="on_call", valid_at=datetime(2026, 1, 9, tzinfo=UTC))) == 1
-
-
-def test_what_was_over_before_now_was_true_until_then(open_memory: Any, clock: Any) -> None:
-    memory, end = open_memory(settings=CALM), datetime(2025, 2, 1, tzinfo=UTC)
-    over = memory.graph.relate("Ana", "works_at", "the mint", until=end)
-    assert over.valid_until == end
-    assert over.valid_from is not None
-    assert over.valid_from < end
-    memory.graph.relate("Ana", "lives_in", "Rome")
-    clock.advance(days=9)
-    memory.graph.relate("Ana", "lives_in", "Rome", until=clock() - timedelta(days=2))
-    assert memory.graph.relations() == []
-
-
-def test_a_statement_is_found_at_once_however_many_entries_wait(open_memory: Any) -> None:
-    here, there = (open_memory(settings=CALM).scoped(name) for name in ("here", "there"))
-    for number in range(30):
-        here.graph.relate(f"Ana {number}", "works_at", f"mint {number}")
-    there.graph.load(here.graph.export(), source="a file")  # more than are written at a time
-    there.graph.relate("Ben", "works_at", "the bank")
-    assert "Ben works at the bank" in [entry.text for entry in there.entries.list(kinds={"fact"})]
 
 
 def test_forgetting_the_turn_or_the_source_takes_it_back(open_memory: Any) -> None:

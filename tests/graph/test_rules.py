@@ -122,26 +122,6 @@ def test_dates_say_when_a_statement_is_true() -> None:
         assert [day(first.valid_from), day(first.valid_until)] == expected, text
 
 
-def test_who_is_meant_may_stand_in_an_earlier_text_of_the_episode() -> None:
-    _, two = RuleExtractor(threshold=0.1).read_episode(["My sister Ana moved.", "I know, she lives in Leeds."])
-    assert ("Ana", "lives_in", "Leeds") in {(a.subject.name, a.predicate, a.object.name) for a in two.assertions}
-    alone = RuleExtractor(threshold=0.1).extract_graph(["My sister Ana moved.", "I know, she lives in Leeds."])[1]
-    assert "Ana" not in {said.subject.name for said in alone.assertions}
-
-
-def test_lists_give_each_a_relation_and_a_lower_threshold_gives_more() -> None:
-    assert said("I like tea, coffee and cake.") == ["I likes tea", "I likes coffee", "I likes cake"]
-    text = "We moved the deploy to Friday. The old key is in the tin, and Bea has it now."
-    assert len(RuleExtractor(threshold=0.05).extract_graph([text])[0].assertions) > len(read(text).assertions)
-
-
-def test_every_text_has_its_extraction_in_order() -> None:
-    one, none, two = RuleExtractor().extract_graph(["I live in Graz.", "", "Maria lives in Linz."])
-    assert (one.assertions[0].object.name, two.assertions[0].object.name) == ("Graz", "Linz")
-    assert none == Extraction()
-    assert RuleExtractor().extract_graph([]) == []
-
-
 # what the graph tells
 
 
@@ -176,14 +156,6 @@ def test_the_speaker_is_the_one_who_names_himself_and_else_the_user(memory: Tida
     assert known(memory, predicate="lives_in") == {"Wim lives in Ghent", "user lives in Namur"}
     memory.record("done, as you asked", "Noor is your sister.")
     assert "Noor is the sister of user" in known(memory)
-
-
-def test_a_relative_is_the_speakers_and_she_the_one_woman_who_was_named(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(graph={"background": False}, tuning={"graph.relation_threshold": 0.3}))
-    memory.record("My brother lives in Oslo.", "Nice.")
-    assert {line.replace("My ", "") for line in known(memory, predicate="lives_in")} == {"user's brother lives in Oslo"}
-    memory.record("My sister Ana met Tom. She lives in Leeds.", "Nice.")
-    assert "Ana lives in Leeds" in known(memory, predicate="lives_in")
 
 
 def test_a_relative_is_the_one_who_is_named_later_unless_there_are_two(memory: TidalMemory) -> None:
@@ -239,13 +211,6 @@ def test_what_is_called_over_ends_when_the_sentence_says(memory: TidalMemory) ->
 # code
 
 
-def test_a_symbol_takes_the_kind_that_the_same_text_tells() -> None:
-    found = names("`add_item` is deprecated.\n```python\ndef add_item(x):\n    pass\n```")
-    assert "function add_item" in found
-    assert "symbol add_item" not in found
-    assert names("```python\ndef broken(:\n```") == {"function broken"}, "code that does not parse still declares"
-
-
 def test_columns_of_code_are_counted_in_characters() -> None:
     text = "```python\ndef f():\n    größe = 'äöü'; return helper(größe)\n```"
     call = read(text).assertions[0]
@@ -285,17 +250,6 @@ def test_time_grows_with_the_length_of_a_text_and_not_faster(start: str) -> None
     assert [piece for piece in PIECES if not grows(piece, start)] == []
 
 
-@pytest.mark.parametrize("piece", ["I like a, ", "`a` ", '"', "a.", "def f():\n"])
-def test_a_text_of_one_piece_is_read_in_linear_time(piece: str) -> None:
-    assert grows(piece, "```python\n" if piece.startswith("def") else "")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("piece", ["a", "(", "`", "\n", "I like a, "])
-def test_a_megabyte_is_read(piece: str) -> None:
-    assert len(read(piece * (1_000_000 // len(piece))).assertions) <= 2000
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["1+\n", "-\n", "not\n", "lambda:\n", "a if b else\n", "a**\n"])
 def test_deep_code_in_a_thread_ends_without_a_crash(line: str) -> None:
@@ -305,7 +259,3 @@ def test_deep_code_in_a_thread_ends_without_a_crash(line: str) -> None:
     thread.start()
     thread.join()
     assert "f" in {mention.name for mention in found[0].mentions}
-
-
-def test_a_listing_of_names_is_cut() -> None:
-    assert len(read("".join(f"`name_{number}` " for number in range(5000))).mentions) == 2000

@@ -118,16 +118,6 @@ def test_the_past_is_asked_in_cypher(world: World, sink: Any) -> None:
     assert there == {"Oslo"}
 
 
-def test_what_changes_with_time_is_written_again(world: World, sink: Any) -> None:
-    world.say("Ada lives_in Rome", valid_until=NOON + timedelta(days=2))
-    world.say("Ada works_at Mill", valid_from=NOON + timedelta(days=2))
-    world.graph.mirror(sink)
-    assert facts(sink) == ["Ada lives in Rome", "Ada works at Mill (planned)"]
-    world.clock.advance(days=3)
-    assert world.graph.mirror(sink).relations == 2
-    assert facts(sink) == ["Ada lives in Rome (ended)", "Ada works at Mill"]
-
-
 def test_a_name_is_data(world: World, sink: Any) -> None:
     for number, name in enumerate(HOSTILE):
         text = f"{name} is here"
@@ -143,20 +133,6 @@ def test_a_name_is_data(world: World, sink: Any) -> None:
         world.forget(str(number))
         world.graph.mirror(sink)
         assert names(sink) == []
-
-
-@pytest.mark.slow
-def test_thousands_of_relations_come_in_batches(world: World, sink: Any) -> None:
-    for turn in range(10):
-        world.say("\n".join(f"part{turn}x{n} calls part{turn}x{n + 1}" for n in range(500)))
-    counting = Counting(sink)
-    assert world.graph.mirror(counting).relations == 5_000
-    assert max(len(batch.relations) for batch in counting.batches) == 500
-    assert sink.ask("MATCH (:Entity)-[r:RELATES]->(:Entity) RETURN count(r) AS count") == [{"count": 5_000}]
-    counting.batches.clear()
-    world.forget("e3")
-    assert world.graph.mirror(counting).removed == 1_002
-    assert sink.ask("MATCH (:Entity)-[r:RELATES]->(:Entity) RETURN count(r) AS count") == [{"count": 4_500}]
 
 
 def test_two_scopes_and_two_memories_share_an_engine(world: World, sink: Any, tmp_path: Path) -> None:
@@ -202,21 +178,6 @@ def test_an_engine_that_fails_midway_is_completed_later(world: World, sink: Any,
     assert world.graph.mirror(sink).unchanged == 4
 
 
-def test_a_batch_that_an_engine_refuses_leaves_nothing_of_it(world: World, tmp_path: Path) -> None:
-    sink = embedded(tmp_path / "graph.lbug")
-    sink.held("none")
-    change(sink, "DROP TABLE MENTIONED_IN")
-    world.say("Ada lives_in Rome")
-    with pytest.raises(ComponentError, match="MENTIONED_IN"):
-        world.graph.mirror(sink)
-    assert sink.ask("MATCH (e:Episode) RETURN count(e) AS count") == [{"count": 0}]
-    sink.close()
-    again = embedded(tmp_path / "graph.lbug")
-    assert world.graph.mirror(again).relations == 1
-    assert facts(again) == ["Ada lives in Rome"]
-    again.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("batches", [0, 1, 2])
 def test_a_kill_before_the_confirmation_repeats_harmlessly(world: World, tmp_path: Path, batches: int) -> None:
@@ -252,30 +213,6 @@ def test_an_engine_that_shows_a_password_or_answers_wrongly_is_an_error_of_ours(
     with pytest.raises(ComponentError, match="no login") as caught:
         world.graph.mirror(sink)
     assert "hunter2secret" not in str(caught.value)
-
-
-def test_an_engine_that_was_emptied_gets_everything_again(world: World, sink: Any) -> None:
-    world.say("Ada lives_in Rome")
-    world.graph.mirror(sink)
-    change(sink, "MATCH (n) DETACH DELETE n")
-    assert world.graph.mirror(sink).unchanged == 0
-    assert facts(sink) == ["Ada lives in Rome"]
-    change(sink, "MATCH (n:Entity {name: 'Rome'}) SET n.name = 'Roma'")  # as when a backup is restored
-    assert world.graph.mirror(sink).unchanged == 4
-    world.graph.mirror(sink, full=True)
-    assert names(sink) == ["Ada", "Rome"]
-
-
-def test_a_change_that_was_taken_back_unconfirmed_is_taken_back_there(world: World, sink: Any) -> None:
-    world.say("Ada lives_in Rome\nCountess works_at Mill")
-    world.graph.mirror(sink)
-    merge = world.graph.merge("Ada", "Countess")
-    with pytest.raises(ComponentError):
-        world.graph.mirror(Counting(sink, then=_fails_after(1)))
-    world.graph.undo(merge)
-    world.graph.mirror(sink)
-    assert facts(sink) == ["Ada lives in Rome", "Countess works at Mill"]
-    assert sink.ask("MATCH (n:Entity {name: 'Ada'}) RETURN n.aliases AS aliases") == [{"aliases": []}]
 
 
 def test_one_process_at_a_time_mirrors_to_a_sink(world: World) -> None:
@@ -325,12 +262,3 @@ def test_an_address_holds_no_password() -> None:
         open_sink("neo4j://ada:secret@localhost:7687")
     with open_sink("bolt://localhost:7687", auth=("ada", "secret"), database="tides") as sink:
         assert sink.name == "bolt://localhost:7687/tides"
-
-
-def test_a_server_that_is_not_there_is_an_error_of_ours(world: World) -> None:
-    pytest.importorskip("neo4j")
-    from tidal_plugins.apps.graphs import Neo4jSink
-
-    world.say("Ada lives_in Rome")
-    with Neo4jSink("bolt://127.0.0.1:1") as sink, pytest.raises(ComponentError, match=r"127\.0\.0\.1"):
-        world.graph.mirror(sink)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.inside import associate, links, raw, storage_of
+from tests.inside import associate, links, storage_of
 from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
 from tidal_plugins.storage.base import Where
@@ -51,19 +50,6 @@ def test_it_is_off_unless_asked_for_and_writes_nothing(memory: TidalMemory, chai
     recall(memory)
     assert storage_of(memory).get(memory.scope, chain) == before
     assert [weight for *_, weight in links(memory).values()] == [1, 1]
-
-
-def test_ranked_hits_stay_as_they_are_and_come_once(memory: TidalMemory, chain: list[str]) -> None:
-    plain = memory.recall("jazz piano the old bridge", limit=2)
-    found = recall(memory, "jazz piano the old bridge", limit=2)
-    assert found.ids == (*plain.ids, chain[2])
-    assert [hit.why.path for hit in found[:2]] == [(), ()]
-
-
-def test_what_is_appended_is_not_dropped_as_well(memory: TidalMemory, chain: list[str]) -> None:
-    found = recall(memory)
-    assert not set(found.ids) & {item.id for item in found.dropped}
-    assert len({item.id for item in found.dropped}) == len(found.dropped)
 
 
 def test_no_more_are_appended_than_the_settings_say(open_memory: Any) -> None:
@@ -117,30 +103,6 @@ def test_neighbours_pass_the_same_gates(
     assert "f" not in left, "no longer valid"
 
 
-def test_other_scopes_are_never_reached(memory: TidalMemory, chain: list[str]) -> None:
-    other = memory.scoped("other")
-    theirs = other.remember("I play jazz piano")
-    assert recall(other).ids == (theirs.id,)
-
-
-def test_a_damaged_neighbour_is_left_out(memory: TidalMemory, chain: list[str], tmp_path: Path) -> None:
-    connection = raw(tmp_path / "agent.db")
-    connection.execute("UPDATE entries SET text = 'forged' WHERE id = ?", (chain[1],))
-    connection.close()
-    found = recall(memory)
-    assert found.ids == (chain[0], chain[2])
-    assert [item.stage for item in found.dropped if item.id == chain[1]] == ["checksum"]
-
-
-def test_several_hits_reach_out_and_the_best_way_counts(memory: TidalMemory) -> None:
-    a, b, c = (memory.remember(text).id for text in ("jazz piano one", "jazz piano two", "the old bridge"))
-    associate(memory, a, c)
-    associate(memory, b, c, times=3)
-    found = recall(memory, limit=2)
-    assert set(found.ids[:2]) == {a, b}
-    assert (found[2].id, found[2].why.path, found[2].why.activation) == (c, (b, c), 0.75)
-
-
 def test_what_the_query_names_brings_up_what_the_graph_says_of_it(open_memory: OpenMemory) -> None:
     memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"background": False}))
     episode = memory.record("a long talk about cheese, in which checkout depends on billing")
@@ -159,14 +121,6 @@ def test_what_the_query_names_brings_up_what_the_graph_says_of_it(open_memory: O
     assert {hit.entry.kind for hit in only} == {"conversation"}
 
 
-def test_what_no_query_names_is_not_brought_up(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"background": False}))
-    memory.record("checkout depends on billing")
-    memory.remember("the weather is fine")
-    memory.graph.index_pending()
-    assert {hit.entry.kind for hit in memory.recall("the weather", limit=1, associative=True)} == {"kb"}
-
-
 def test_shared_labels_lead_on_with_their_provenance(memory: TidalMemory) -> None:
     notes = [
         Note("I play jazz piano", tags=("music", "evening")),
@@ -181,29 +135,6 @@ def test_shared_labels_lead_on_with_their_provenance(memory: TidalMemory) -> Non
     assert (near.why.activation, near.why.path) == (0.8, (piano, "#evening", "#music", choir))  # all shared · 8/10
     assert far.why.activation == pytest.approx(2 / 4 * 0.5)
     assert f"({piano} → #evening → #music → {choir}), activation 0.80" in found.explain()
-
-
-def test_labels_lead_on_within_the_scope_and_the_filter_alone(memory: TidalMemory) -> None:
-    piano = memory.remember(Note("I play jazz piano", tags=("music",)))
-    memory.scoped("other").remember(Note("the choir meets at eight", tags=("music",), importance=9))
-    skill = memory.remember(Note("how to tune strings", tags=("music",), kind="skill", importance=9))
-    assert recall(memory).ids == (piano.id, skill.id)
-    assert recall(memory, kinds={"kb"}).ids == (piano.id,)
-    assert recall(memory, exclude=[skill.id]).ids == (piano.id,)
-    memory.forget(skill.id)
-    assert recall(memory).ids == (piano.id,)
-
-
-def test_labels_that_hardly_overlap_lead_nowhere(memory: TidalMemory) -> None:
-    piano = memory.remember(Note("I play jazz piano", tags=("music", *(f"own{n}" for n in range(6)))))
-    memory.remember(Note("the choir meets", tags=("music", *(f"other{n}" for n in range(6))), importance=5))
-    assert recall(memory).ids == (piano.id,)
-
-
-def test_words_of_a_label_in_a_text_are_no_label(memory: TidalMemory) -> None:
-    piano = memory.remember(Note("I play jazz piano", tags=("music",)))
-    memory.remember(Note("no music tonight", tags=("silence",), importance=9))
-    assert recall(memory).ids == (piano.id,)
 
 
 def test_labels_that_took_too_long_to_look_up_are_reported(

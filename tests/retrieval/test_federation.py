@@ -28,10 +28,7 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.model.recall import Dropped
-from tidal_plugins.retrieval.federation import Merger, PeerAnswer
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PIANO = "The jazz piano of the planner stands in the attic"
@@ -90,12 +87,6 @@ def test_a_peer_answers_what_the_own_store_cannot(open_memory: Any, peer_file: P
     assert own.id in {*recall.ids, *(item.id for item in recall.dropped)}
 
 
-def test_without_peers_nothing_is_said_of_any(memory: TidalMemory) -> None:
-    memory.remember(PIANO)
-    recall = memory.recall("jazz piano")
-    assert (recall.peers, recall[0].origin, "trust" in recall[0].why.factors) == ((), "own", False)
-
-
 def test_scores_of_all_stores_stand_against_the_best_of_all(open_memory: Any, peer_file: Path) -> None:
     texts = [PIANO, "bread and jam for breakfast", "a piano teacher", "the attic is cold"]
     by_meaning = Settings(tuning={"recall.keywords": 0.0})  # how rare a word is depends on the store
@@ -128,13 +119,6 @@ def test_the_own_of_two_copies_is_shown(open_memory: Any, peer_file: Path) -> No
     assert (copy.origin, copy.reason) == ("planner", f"the same as {own.id}, own")
 
 
-def test_of_two_peers_with_the_same_text_the_first_is_shown(open_memory: Any, peer_file: Path) -> None:
-    with open_memory("copy.db") as copy:
-        copy.remember(PIANO)
-    memory = open_memory(peers=[peer_file.with_name("copy.db"), peer_file])
-    assert origins(memory.recall("jazz piano"))[0] == (PIANO, "copy")
-
-
 def said(*texts: str, score: float = 0.5, path: tuple[str, ...] = ()) -> list[Hit]:
     why = Explanation(1, 1.0, 1, 0.5, 1.0, 0.5, 1.0, profile="tidal", path=path)
     return [Hit(Entry(text, "kb", text, ("default",), NOON, NOON), score, text, why) for text in texts]
@@ -142,46 +126,6 @@ def said(*texts: str, score: float = 0.5, path: tuple[str, ...] = ()) -> list[Hi
 
 def answered(*hits: Hit, **fields: Any) -> Recall:
     return Recall("piano", ("piano",), hits, profile="tidal", **fields)
-
-
-def merged(own: Recall, *answers: PeerAnswer, limit: int = 5) -> Recall:
-    return Merger(Settings(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
-
-
-def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
-    answers = [PeerAnswer(name, 1.0, answered(*said(name))) for name in "ba"]
-    found = merged(answered(*said("mine")), *answers)
-    assert [hit.origin for hit in found] == ["own", "b", "a"]
-
-
-def test_less_trust_is_less_score_below_zero_too() -> None:
-    [hit] = merged(answered(), PeerAnswer("b", 0.5, answered(*said("b", score=-0.4))))
-    assert hit.score == pytest.approx(-0.6)
-
-
-@pytest.mark.parametrize(("threshold", "shown"), [(None, ("b",)), (0.0, ("b",)), (0.4, ())])
-def test_without_a_threshold_no_peer_needs_to_be_sure(threshold: float | None, shown: tuple[str, ...]) -> None:
-    merger = Merger(Tuning.of(), 5, ("default",), lambda scope, texts: set(), threshold)
-    unsure = answered(*said("b"), confidence=0.1)
-    assert merger.merged(answered(confidence=0.1), [PeerAnswer("b", 1.0, unsure)]).ids == shown
-
-
-def test_associations_stay_beyond_the_limit() -> None:
-    own = answered(*said("mine", "other"), *said("linked", path=("mine", "linked")))
-    assert [hit.id for hit in merged(own, PeerAnswer("b", 1.0, answered()), limit=1)] == ["mine", "linked"]
-
-
-def test_what_fell_out_here_a_peer_does_not_bring_back() -> None:
-    own = answered(dropped=(Dropped("b", "threshold", "no news"),))
-    found = merged(own, PeerAnswer("peer", 1.0, answered(*said("b", "c"))))
-    assert found.ids == ("c",)
-    assert "fell out there at the stage threshold" in {item.origin: item.reason for item in found.dropped}["peer"]
-
-
-def test_what_a_peer_had_to_do_without_is_reported() -> None:
-    found = merged(answered(), PeerAnswer("b", 1.0, answered(*said("b"), degraded=("keywords",))))
-    assert found.degraded == ("peer b",)
-    assert str(found.peers[0]) == "peer b: 1 hit, without keywords"
 
 
 def test_what_a_reranker_judged_is_compared_by_its_own_scores(open_memory: Any, peer_file: Path) -> None:
@@ -215,28 +159,6 @@ def test_a_reranker_that_fails_has_its_time_once_for_all_stores(open_memory: Any
     assert len(calls) == 1
     assert {"planner", "other"} <= {hit.origin for hit in recall}
     assert recall.degraded == (("reranker",) if own else ("peer planner",))
-
-
-def test_later_hops_ask_peers_too(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[peer_file])
-    memory.remember("Clara met the Planner")
-    recall = memory.recall("what instrument did Clara buy?", limit=1, hops=2)
-    assert {report.name for report in recall.peers} == {"planner"}
-    assert (PIANO, "planner", 2) in {(hit.text, hit.origin, hit.why.hop) for hit in recall}
-
-
-def test_no_more_than_the_limit_comes_up_and_the_rest_has_its_reason(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[peer_file])
-    memory.remember([Note(f"jazz piano lesson {n}") for n in range(20)])
-    recall = memory.recall("jazz piano", limit=5)
-    assert len(recall) == 5
-    everything = {("own", hit.id) for hit in memory.recall("jazz piano", limit=100) if hit.origin == "own"}
-    kept = {(hit.origin, hit.id) for hit in recall}
-    dropped = {(item.origin, item.id) for item in recall.dropped}
-    assert everything <= kept | dropped
-    assert {origin for origin, _ in kept | dropped} == {"own", "planner"}
-    assert not kept & dropped
-    assert all(item.stage and item.reason for item in recall.dropped)
 
 
 def test_what_was_forgotten_here_no_peer_brings_back(open_memory: Any, peer_file: Path) -> None:
@@ -274,16 +196,6 @@ def test_filters_hold_for_peers_too(open_memory: Any, peer_file: Path) -> None:
     assert PIANO not in [hit.text for hit in memory.recall("jazz piano", exclude=[piano.id])]
 
 
-def test_profiles_and_associations_go_with_peers(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[peer_file])
-    memory.record("I bought a jazz piano", "Where does it stand?")
-    for profile in ("balanced", "tidal", "attention"):
-        recall = memory.recall("jazz piano", profile=profile, associative=True)
-        assert {"own", "planner"} <= {hit.origin for hit in recall}
-        scores = [hit.score for hit in recall if not hit.why.path]
-        assert scores == sorted(scores, reverse=True)
-
-
 # whose memory
 
 
@@ -299,15 +211,6 @@ def test_a_path_is_read_in_the_scope_that_asks(open_memory: Any, tmp_path: Path)
     assert [hit.entry.scope for hit in fixed.recall("jazz piano")] == [("user", "bob")]
 
 
-def test_an_open_memory_is_read_in_its_own_scope(open_memory: Any) -> None:
-    team = open_memory("team.db").scoped("team")
-    team.remember(PIANO)
-    memory = open_memory(peers=[Peer(team, name="the team")])
-    assert origins(memory.recall("jazz piano")) == [(PIANO, "the team")]
-    team.remember("another jazz piano")
-    assert len(memory.recall("jazz piano")) == 2
-
-
 def test_another_scope_of_the_same_file_can_be_a_peer(open_memory: Any) -> None:
     first = open_memory()
     first.scoped("team").remember(PIANO)
@@ -320,24 +223,6 @@ def test_the_same_file_under_another_name_is_no_peer(open_memory: Any, tmp_path:
     open_memory().remember(PIANO)
     (tmp_path / "link.db").symlink_to(tmp_path / "agent.db")
     assert open_memory(peers=[tmp_path / "link.db"]).recall("jazz piano").peers == ()
-
-
-def test_people_are_those_who_speak_in_the_peer(open_memory: Any) -> None:
-    with open_memory("talk.db") as talk:
-        talk.remember([Note("I play jazz piano", kind="conversation", speaker="Ann")])
-        [expected] = talk.recall("What does Ann play?")
-    [hit] = open_memory(peers=[talk.path]).recall("What does Ann play?")
-    assert hit.why.cosine == pytest.approx(expected.why.cosine, abs=1e-6)
-
-
-def test_the_order_of_a_peer_follows_its_own_signals(open_memory: Any) -> None:
-    team = open_memory("team.db")
-    liked, other = (team.remember(f"the jazz piano number {n}") for n in (1, 2))
-    team.signals.add("like", liked.id, 5)
-    memory = open_memory(peers=[team])
-    recall = memory.recall("jazz piano number")
-    assert [hit.id for hit in recall] == [liked.id, other.id]
-    assert "signals" in recall[0].why.factors
 
 
 # no trace
@@ -380,15 +265,6 @@ def test_a_peer_is_never_written_and_what_stands_in_its_log_is_read(
         if child and state == "in use":
             child.communicate(b"\n")
     assert len(before) == {"at rest": 1, "left without an index": 2}.get(state, 3)
-
-
-def test_what_a_peer_learns_between_two_recalls_comes_up(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[peer_file])
-    memory.recall("jazz piano")
-    with open_memory("planner.db") as planner:
-        planner.remember("the jazz piano was sold")
-        assert "the jazz piano was sold" in [hit.text for hit in memory.recall("jazz piano")], "while it is open here"
-    assert "the jazz piano was sold" in [hit.text for hit in memory.recall("jazz piano")], "and closed again"
 
 
 def test_a_peer_that_is_replaced_by_another_file_is_read_anew(open_memory: Any, peer_file: Path) -> None:
@@ -476,14 +352,6 @@ def test_an_open_memory_that_was_closed_is_reported(open_memory: Any) -> None:
     assert errors(memory.recall("jazz piano")).startswith("Closed")
 
 
-def test_a_peer_comes_back(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[peer_file])
-    away = peer_file.rename(peer_file.with_name("away.db"))
-    assert memory.recall("jazz piano").degraded == ("peer planner",)
-    away.rename(peer_file)
-    assert memory.recall("jazz piano").degraded == ()
-
-
 def test_a_damaged_row_of_a_peer_is_left_out(open_memory: Any, peer_file: Path) -> None:
     connection = raw(peer_file)
     connection.execute("UPDATE entries SET text = 'forged' WHERE text = ?", (PIANO,))
@@ -509,15 +377,6 @@ def test_a_whisper_says_whose_memory_it_is(open_memory: Any, peer_file: Path, cl
     assert ", you" not in str(told)
 
 
-def test_a_peers_hits_that_have_no_room_in_the_whisper_do_not_count(open_memory: Any, peer_file: Path) -> None:
-    narrow = Settings(whisper={"max_entries": 20, "threshold": 0.0, "max_chars": 200})
-    with open_memory("planner.db") as planner:
-        planner.remember([Note(f"The jazz piano number {n} stands in the attic") for n in range(20)])
-    whisper = open_memory(peers=[peer_file], settings=narrow).whisper(TURN)
-    assert "no room for it" in [item.reason for item in whisper.recall.dropped]
-    assert [report.hits for report in whisper.recall.peers] == [len(whisper.hits)]
-
-
 def test_a_peer_must_be_surer_the_less_it_is_trusted(open_memory: Any, peer_file: Path) -> None:
     sure = open_memory(peers=[Peer(peer_file, trust=1.0)]).whisper(TURN).recall.confidence
     sure_enough = Settings(whisper={"threshold": sure * 0.9})
@@ -526,12 +385,6 @@ def test_a_peer_must_be_surer_the_less_it_is_trusted(open_memory: Any, peer_file
         assert bool(whisper) == speaks
         assert whisper.recall.confidence == pytest.approx(sure * trust)
     assert "at a trust of 0.80" in {item.stage: item.reason for item in whisper.recall.dropped}["threshold"]
-
-
-def test_a_courtesy_asks_no_peer(open_memory: Any, peer_file: Path) -> None:
-    whisper = open_memory(peers=[peer_file]).whisper("thanks, sounds great")
-    assert not whisper
-    assert whisper.recall.peers == ()
 
 
 def test_what_a_peer_surfaced_can_be_recorded(open_memory: Any, peer_file: Path) -> None:
@@ -578,12 +431,3 @@ def test_the_turns_around_a_peers_hit_come_from_the_peer(open_memory: Any, clock
     [hit] = memory.recall("jazz piano", limit=1, window=1)
     assert [entry.text for entry in hit.window.before] == ["No"]
     assert [entry.text for entry in hit.window.after] == ["In the attic"]
-
-
-def test_of_two_stores_a_whisper_shows_the_same_words_once(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"threshold": 0.1}))
-    memory.remember(f"{PIANO}.")
-    whisper = memory.whisper(TURN)
-    assert [hit.origin for hit in whisper.hits if PIANO in hit.text] == ["own"]
-    assert ("diversity", "planner") in {(item.stage, item.origin) for item in whisper.recall.dropped}
-    assert len(memory.recall("jazz piano")) == 3, "who searches gets both"

@@ -71,23 +71,6 @@ def test_each_hit_says_which_hop_brought_it_by_which_query(memory: TidalMemory) 
         assert set(ids) >= {hit.id for hit in found if (hit.why.hop, hit.why.asked) == (number, query)}
 
 
-def test_one_hop_is_what_it_was(memory: TidalMemory) -> None:
-    found = fill(memory).recall(QUESTION, limit=1)
-    assert (found.hops, found.stopped) == ((), "")
-    assert memory.recall(QUESTION, limit=1, hops=1) == found
-    assert "stopped" not in found.explain()
-
-
-def test_later_hits_come_after_the_first_and_score_no_higher(memory: TidalMemory) -> None:
-    for limit in (1, 3, 5):
-        plain = fill(memory).recall(QUESTION, limit=limit)
-        found = memory.recall(QUESTION, limit=limit, hops=3)
-        assert found.hits[:limit] == plain.hits
-        scores = [hit.score for hit in found]
-        assert scores == sorted(scores, reverse=True)
-        assert len(set(found.ids)) == len(found)
-
-
 def test_every_candidate_is_a_hit_or_has_a_stage_and_a_reason(open_memory: OpenMemory) -> None:
     memory = fill(open_memory(settings=Settings(tuning={"hops.appended": 1, "hops.least": 0.0})))
     found = memory.recall(QUESTION, limit=1, hops=3)
@@ -147,49 +130,12 @@ def test_budgets_in_queries_leads_and_time_are_kept(open_memory: OpenMemory) -> 
     assert ask("g.db", ms=0.001) == ("time", 0)
 
 
-def test_the_number_of_hops_may_be_set_for_all_recalls(open_memory: OpenMemory) -> None:
-    memory = fill(open_memory(settings=Settings(recall={"hops": 3})))
-    assert memory.recall(QUESTION, limit=1).stopped == "hops"
-    assert memory.recall(QUESTION, limit=1, hops=1).stopped == ""
-
-
 def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory: OpenMemory) -> None:
     assessor = Asking(asks("Acme Corp"))
     memory = open_memory(assessor=assessor)
     memory.remember([Note(SISTER, kind="conversation", speaker="Ada"), Note(PRODUCT, kind="conversation")])
     memory.recall("Who is a sister?", limit=1, hops=3)
     assert assessor.shown == [[f"Ada: {SISTER}"], [PRODUCT, f"Ada: {SISTER}"]]
-
-
-def test_of_several_hops_the_last_is_shown_first_and_of_each_query_so_many_are_read(open_memory: OpenMemory) -> None:
-    assessor = Asking(asks("Maria works"), asks("Acme Corp"), Coverage())
-    memory = fill(open_memory(assessor=assessor, settings=Settings(tuning={"hops.read": 1, "hops.least": 0.0})))
-    found = memory.recall(QUESTION, limit=3, hops=4)
-    first, second, third = assessor.shown
-    assert first == [found[0].text], "of the first hop as many"
-    assert second == [EMPLOYER, *first]
-    assert third == [PRODUCT, *second]
-    assert [len(hop.ids) for hop in found.hops] == [1, 1]
-
-
-def test_what_a_later_query_found_and_nobody_read_has_its_reason(open_memory: OpenMemory) -> None:
-    narrow = Settings(tuning={"hops.read": 1, "hops.least": 0.0, "recall.pool": 1, "recall.shortlist": 1})
-    found = fill(open_memory(assessor=Asking(asks("Acme Corp")), settings=narrow)).recall("tulips", limit=1, hops=2)
-    assert "not read" in {item.reason.split(": ")[-1] for item in found.dropped if item.stage == "hop"}
-
-
-def test_what_a_later_hop_had_to_do_without_is_reported(open_memory: OpenMemory) -> None:
-    class FirstOnly:
-        calls = 0
-
-        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-            self.calls += 1
-            if self.calls > 1:
-                raise RuntimeError("busy")
-            return [1.0] * len(texts)
-
-    found = fill(open_memory(reranker=FirstOnly())).recall(QUESTION, limit=1, hops=2)
-    assert found.degraded == ("reranker",)
 
 
 def test_a_query_that_brings_nothing_new_leaves_the_next_one_its_turn(open_memory: OpenMemory) -> None:
@@ -200,29 +146,6 @@ def test_a_query_that_brings_nothing_new_leaves_the_next_one_its_turn(open_memor
     few = Settings(tuning={"hops.least": 1.0})
     found = fill(open_memory("few.db", assessor=assessor, settings=few)).recall(SISTER, limit=1, hops=2)
     assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("sister Ada", False), ("Acme Corp", True)]
-
-
-def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None:
-    assessor = Asking(asks("Painting plays chess", "We produce maps"))
-    memory = fill(
-        open_memory(
-            assessor=assessor, settings=Settings(tuning={"hops.leads": 2, "hops.appended": 3, "hops.least": 0.0})
-        )
-    )
-    found = memory.recall(SISTER, limit=1, hops=2)
-    assert [hit.why.asked for hit in found[1:]] == ["Painting plays chess", "We produce maps", "Painting plays chess"]
-
-
-def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenMemory) -> None:
-    def brought(least: float) -> list[str]:
-        memory = open_memory(
-            f"{least}.db", assessor=Asking(asks("tulips Ada likes")), settings=Settings(tuning={"hops.least": least})
-        )
-        found = fill(memory).recall(PRODUCT, limit=1, hops=2)
-        return [hit.text for hit in found[1:]]
-
-    assert brought(0.9) == ["Ada likes tulips."]
-    assert len(brought(0.0)) == 5
 
 
 @pytest.mark.parametrize(
@@ -246,28 +169,10 @@ def test_a_failing_assessor_leaves_what_was_found(
     assert "assessor failed" in caplog.text
 
 
-def test_a_query_that_cannot_be_asked_is_passed_over(open_memory: OpenMemory) -> None:
-    assessor = Asking(asks("a" * 1_000_001, "Maria works"))
-    memory = fill(open_memory(assessor=assessor, settings=Settings(tuning={"hops.leads": 2})))
-    found = memory.recall(QUESTION, limit=1, hops=2)
-    assert [hop.query for hop in found.hops] == ["Maria works"]
-
-
 @pytest.mark.parametrize("hops", [0, -1, 11, 2.0, True, "2"])
 def test_hops_are_a_small_whole_number(memory: TidalMemory, hops: Any) -> None:
     with pytest.raises(InvalidInput, match="hops must be a whole number from 1 to 10"):
         memory.recall("anything", hops=hops)
-
-
-def test_an_assessor_has_a_method_assess(open_memory: OpenMemory) -> None:
-    with pytest.raises(InvalidInput, match="a method assess, got str"):
-        open_memory(assessor="gpt")
-
-
-def test_hops_go_with_associations_and_an_empty_memory(open_memory: OpenMemory) -> None:
-    assert fill(open_memory()).recall(QUESTION, limit=1, hops=2, associative=True)[0].text == SISTER
-    empty = open_memory("empty.db").recall(QUESTION, hops=2)
-    assert (len(empty), empty.stopped) == (0, "no new query")
 
 
 # what found texts leave open of a query, and where to go on
@@ -299,55 +204,14 @@ def test_words_of_several_texts_do_not_cover_it_together() -> None:
     assert coverage.uncovered == ("owns", "boat")
 
 
-def test_texts_about_whom_the_query_names_lead_before_others() -> None:
-    queries = assess("Where does Ada's sister live?", "Bob has a sister called Zoe.", "Maria is Ada's sister.").queries
-    assert queries[0] == "Maria live"
-    assert "Zoe live" in queries
-
-
-def test_who_is_named_beside_somebody_known_leads_on() -> None:
-    queries = assess(
-        "In which city is the employer of Ada's sister?", "Maria works for Acme Corp.", "Ada's sister is called Maria."
-    ).queries
-    assert queries[0] == "Maria city employer"
-    assert "Acme Corp city employer sister" in queries
-
-
 def test_identifiers_are_names() -> None:
     queries = assess("Who wrote what caused the outage?", "the outage was caused by retry_budget").queries
     assert queries == ("retry_budget wrote",)
 
 
-def test_a_short_text_without_a_name_leads_on_by_its_words() -> None:
-    assert assess("who owns what checkout depends on?", "checkout depends on billing").queries == ("billing owns",)
-    long = "checkout depends on many things that nobody here has ever written down in a document"
-    assert assess("who owns what checkout depends on?", long).queries == ()
-
-
 @pytest.mark.parametrize("text", ["In May and on Monday it was Ada's turn.", "Thanks Ada!", "ada", "I am Ada."])
 def test_months_days_courtesies_and_known_names_lead_nowhere(text: str) -> None:
     assert not any(word in " ".join(assess(PLAYED, text).queries) for word in ("May", "Monday", "Thanks", "Ada"))
-
-
-def test_a_name_in_the_middle_leads_before_a_word_that_begins_a_sentence() -> None:
-    assert assess(PLAYED, "Tulips are what Ada's friend Zoe likes.").queries[0].startswith("Zoe ")
-
-
-def test_a_name_leads_without_its_possessive() -> None:
-    assert assess("Who feeds Ada's cat?", "Ada's cat likes Bob's garden.").queries == ("Bob feeds",)
-
-
-def test_texts_that_share_nothing_with_the_query_lead_nowhere() -> None:
-    assert assess(PLAYED, "Zoe walked to Prague.").queries == ()
-
-
-@pytest.mark.parametrize(("query", "texts"), [("why?", ["because"]), ("...", [])])
-def test_what_has_no_words_is_covered(query: str, texts: list[str]) -> None:
-    assert assess(query, *texts).covered
-
-
-def test_without_texts_all_is_open_and_nothing_leads_on() -> None:
-    assert assess("Who is Ada?") == Coverage(("ada",), ())
 
 
 def test_it_is_an_assessor_and_long_texts_take_no_time() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,25 +15,14 @@ import pytest
 from tests.retrieval.directions import QUESTION, Directions, holding, noted, say
 from tests.tuned import tuned
 from tests.waiting import PATIENCE
-from tidal_plugins import Affect, InvalidInput, Recall, Settings
-from tidal_plugins.retrieval.calibration import (
-    HIT_FEATURES,
-    LINE_FEATURES,
-    RECALL_FEATURES,
-    SHIPPED,
-    Head,
-    Logistic,
-    load,
-    save,
-)
+from tidal_plugins import Affect, InvalidInput, Recall
+from tidal_plugins.retrieval.calibration import HIT_FEATURES, LINE_FEATURES, RECALL_FEATURES, SHIPPED, load
 from tidal_plugins.retrieval.rank import Traits
 from tidal_plugins.testing import FrozenClock
 
 SAD, STIRRED = Affect(-0.4, 0.2), Affect(-0.8, 0.6)
 PLAIN = {"importance": 0.0, "decay": 0.0, "thread": 0.0, "neighbours": 0.0, "time_mention": 0.0}
 """The profile ``balanced`` without what is tested elsewhere."""
-
-PROFILES = pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
 
 
 def scores(recall: Recall) -> Any:
@@ -50,13 +38,6 @@ def factors(recall: Recall, name: str) -> Any:
 
 
 # tidal: α·cos + (1 − α)·(1 − |Δv|), times what decay has left
-
-
-def test_tidal_when_calm_is_the_cosine(open_memory: Any) -> None:
-    memory = holding(open_memory, {"glad": 0.5, "skilled": 0.4}, affects={"glad": Affect(0.9, 0.9)})
-    recall = memory.recall(QUESTION, profile="tidal", affect=Affect(0.04, 0.04))
-    assert scores(recall) == {"glad": 0.5, "skilled": 0.4}
-    assert factors(recall, "feeling") == {"glad": None, "skilled": None}
 
 
 def test_tidal_mixes_meaning_and_feeling(open_memory: Any) -> None:
@@ -100,12 +81,6 @@ def test_attention_is_rank_fusion_times_importance(open_memory: Any) -> None:
     assert factors(recall, "importance")["both zebra"] == 1.0
 
 
-def test_attention_ignores_feeling(open_memory: Any) -> None:
-    memory = holding(open_memory, {"a": 0.5, "b": 0.4}, affects={"a": Affect(-0.8), "b": Affect(0.8)})
-    calm, stirred = (memory.recall(QUESTION, profile="attention", affect=mood) for mood in (Affect(), STIRRED))
-    assert scores(stirred) == {hit.text: hit.score for hit in calm}
-
-
 # balanced: e^(sharpness · (fused − best)) of cosine + keywords + what is known of speakers and roles
 
 
@@ -118,33 +93,11 @@ def test_balanced_adds_up_by_hand(open_memory: Any) -> None:
     assert found["assistant", "told"] == pytest.approx(0.45, abs=1e-5)
 
 
-def test_balanced_adds_the_strength_of_keywords(open_memory: Any) -> None:
-    memory = holding(open_memory, {"plain": 0.5, "a zebra": 0.5}, recall={**PLAIN, "keywords": 0.35})
-    first, second = memory.recall(QUESTION)
-    assert (first.text, second.why.keyword_strength) == ("a zebra", 0.0)
-    assert first.why.fused == pytest.approx(0.5 + 0.35 * first.why.keyword_strength, abs=1e-5)
-    assert second.why.fused == pytest.approx(0.5, abs=1e-5)
-
-
-def test_many_passages_count_against_a_document(open_memory: Any) -> None:
-    memory = holding(open_memory, {}, recall={**PLAIN, "passages": 0.05})
-    noted(memory, "\n\n".join(f"# Part {n}\n\n" + "words of no weight " * 40 for n in range(6)))
-    [hit] = memory.recall(QUESTION)
-    count = math.exp(-hit.why.factors["passages"] / 0.05)
-    assert count == pytest.approx(round(count))
-    assert count > 2
-
-
 def test_balanced_favours_the_speaker_that_the_query_names(open_memory: Any) -> None:
     texts = {"Ann: waltz": 0.4, "Bob: polka": 0.5}
     memory = open_memory(embedder=Directions(texts), settings=tuned(recall={**PLAIN, "speaker": 0.15}))
     say(memory, ("Ann", "waltz"), ("Bob", "polka"))
     assert fused(memory.recall(f"{QUESTION} Ann")) == {"waltz": 0.55, "polka": 0.5}
-
-
-def test_balanced_relevance_falls_with_the_gap(open_memory: Any) -> None:
-    memory = holding(open_memory, {"best": 0.7, "near": 0.6, "far": 0.1}, recall={**PLAIN, "sharpness": 5.0})
-    assert scores(memory.recall(QUESTION)) == {"best": 1.0, "near": math.exp(-0.5), "far": math.exp(-3)}
 
 
 def test_balanced_lets_feeling_grow_with_intensity(open_memory: Any) -> None:
@@ -155,17 +108,6 @@ def test_balanced_lets_feeling_grow_with_intensity(open_memory: Any) -> None:
     stirred = {"a": 0.5 + 0.4 * 0.7 * 0.6, "b": 0.5 - 0.4 * 0.7 * 0.4}
     assert fused(memory.recall(QUESTION, affect=STIRRED)) == stirred
     assert fused(memory.recall(QUESTION, affect=Affect(0.04))) == {"a": 0.5, "b": 0.5}
-
-
-def test_balanced_weighs_importance_as_told(open_memory: Any) -> None:
-    memory = holding(open_memory, {}, recall={**PLAIN, "importance": 0.5})
-    noted(memory, "weighty", importance=10.0)
-    assert memory.recall(QUESTION)[0].score == pytest.approx(1.25)
-
-
-def test_small_parts_are_left_out_of_explanations(open_memory: Any) -> None:
-    memory = holding(open_memory, {"plain": 0.5}, recall=PLAIN)
-    assert memory.recall(QUESTION)[0].why.factors == {}
 
 
 # all
@@ -204,29 +146,6 @@ def test_in_balanced_emotions_decide_between_memories_that_are_about_equally_nea
     assert [hit.why.fused for hit in recall] == pytest.approx([0.4 + 0.1, 0.5 - 0.05, 0.3 + 0.1], abs=1e-5)
 
 
-def test_the_profile_tidal_has_no_term_of_emotions(open_memory: Any) -> None:
-    angry = Affect(-0.8, 0.9, {"anger": 0.8})
-    memory = holding(open_memory, {"angry": 0.5}, affects={"angry": angry})
-    [found] = memory.recall(QUESTION, profile="tidal", affect=angry)
-    assert found.score == pytest.approx(0.3 * 0.5 + 0.7, abs=1e-5)
-    assert set(found.why.factors) == {"feeling", "strength"}
-
-
-@PROFILES
-def test_without_emotions_to_compare_there_is_no_part_of_them(open_memory: Any, profile: Any) -> None:
-    affects = {"felt": Affect(-0.2), "empty": Affect(-0.2, 0.0, {})}
-    memory = holding(open_memory, {"felt": 0.5, "empty": 0.5, "none": 0.5}, affects=affects)
-    recall = memory.recall(QUESTION, profile=profile, affect=Affect(-0.2, 0.0, {"anger": 0.8}))
-    assert set(factors(recall, "emotion").values()) == {None}
-
-
-@PROFILES
-def test_emotions_that_are_left_of_a_mood_that_is_over_count_for_nothing(open_memory: Any, profile: Any) -> None:
-    memory = holding(open_memory, {"angry": 0.5}, affects={"angry": Affect(-0.2, 0.0, {"anger": 0.8})})
-    recall = memory.recall(QUESTION, profile=profile, affect=Affect(-0.04, 0.0, {"anger": 0.04}))
-    assert factors(recall, "emotion") == {"angry": None}
-
-
 @pytest.mark.parametrize(("valence", "part"), [(-0.8, 0.3 / 2**0.5), (0.8, -0.3 / 2**0.5)])
 def test_a_mood_without_names_is_compared_by_how_pleasant_it_is(open_memory: Any, valence: float, part: float) -> None:
     memory = holding(open_memory, {"angry": 0.5}, affects={"angry": Affect(0.0, 0.0, {"anger": 0.8})})
@@ -242,14 +161,6 @@ def test_an_explanation_says_how_the_memory_felt(open_memory: Any) -> None:
     memory = holding(open_memory, {"angry": 0.5}, affects=affects)
     [hit] = memory.recall(QUESTION, profile="tidal")
     assert str(hit.why).endswith("(anger .62, fear .20)")
-
-
-def test_an_explanation_names_the_ranks_and_the_factors(open_memory: Any) -> None:
-    memory = holding(open_memory, {"a zebra": 0.5})
-    [hit] = memory.recall(QUESTION, profile="attention")
-    assert str(hit.why).startswith("keywords #1 (")
-    assert f"meaning #1 (0.50), relevance 1.00, importance {0.6 + 0.1 * (hit.entry.importance - 1):.2f}" in str(hit.why)
-    assert hit.why.profile == "attention"
 
 
 # the shortlist
@@ -294,20 +205,6 @@ def test_questions_and_news_pay_no_heed_to_age(open_memory: Any, clock: FrozenCl
     assert set(factors(recall, "recency").values()) == {None}
 
 
-@pytest.mark.parametrize("profile", ["tidal", "attention"])
-def test_only_balanced_prefers_what_was_last(open_memory: Any, clock: FrozenClock, profile: Any) -> None:
-    recall = aged(open_memory, clock, recency=1.0).recall(GOING_ON, profile=profile)
-    assert set(factors(recall, "recency").values()) == {None}
-
-
-def test_age_never_silences_a_whisper(open_memory: Any, clock: FrozenClock) -> None:
-    memory = holding(open_memory, {GOING_ON: 1.0, "near": 0.8, "far": 0.1}, recall={**PLAIN, "recency": 5.0})
-    before = memory.whisper(GOING_ON).recall.confidence
-    clock.advance(days=400)
-    memory.remember("later")
-    assert memory.whisper(GOING_ON).recall.confidence == pytest.approx(before, abs=0.05)
-
-
 # the weights that make chances: those that ship, and files that are none
 
 
@@ -324,48 +221,12 @@ def test_what_ships_has_a_weight_for_every_feature_of_every_profile(profile: str
     assert SHIPPED.stat().st_size < 4_000
 
 
-def test_what_ships_says_where_it_comes_from() -> None:
-    about = json.loads(SHIPPED.read_text("utf-8"))["about"]
-    assert "Apache-2.0" in about["attribution"]
-
-
-@pytest.mark.parametrize("profile", NAMES)
-@pytest.mark.parametrize("margin", [-1e6, -1.0, 0.0, 0.4, 1.0, 1e6])
-def test_chances_are_chances_whatever_the_features(profile: str, margin: float) -> None:
-    head = load(SHIPPED)[profile]
-    assert 0 <= head.of_recall({"margin": margin}) <= 1
-    assert 0 <= head.of_line({"behind": -abs(margin), "short": -abs(margin)}) <= 1
-    assert 0 <= head.of_hit({"behind": -abs(margin), "short": -abs(margin), "ahead": abs(margin)}) <= 1
-
-
-@pytest.mark.parametrize("profile", NAMES)
-def test_a_recall_that_stands_out_clears_the_threshold_and_one_that_does_not_stays_under_it(profile: str) -> None:
-    head, threshold = load(SHIPPED)[profile], Settings().whisper.threshold
-    assert head.of_recall({"margin": 0.0}) < threshold < head.of_recall({"margin": 0.6})
-
-
-def test_the_same_numbers_are_the_same_bytes_and_come_back(tmp_path: Path) -> None:
-    of_line = Logistic({"behind": 3.0, "short": 0.0}, 0.5)
-    head = Head(Logistic({"margin": 2.5}, -1.0), of_line, Logistic({**of_line.weights, "ahead": 4.0}, 0.5))
-    one, two = tmp_path / "one.json", tmp_path / "two.json"
-    for file in (one, two):
-        save(file, dict.fromkeys(NAMES, head), {"attribution": "ours"})
-    assert one.read_bytes() == two.read_bytes()
-    assert load(one) == dict.fromkeys(NAMES, head)
-
-
 def without(**changed: Any) -> Any:
     of_recall = {"weights": {"margin": 2.5}, "bias": -1.0}
     of_line = {"weights": {"behind": 3.0, "short": 1.0}, "bias": 0.5}
     of_hit = {"weights": {"behind": 3.0, "short": 1.0, "ahead": 4.0}, "bias": 0.5}
     parts = {"of_recall": of_recall, "of_line": of_line, "of_hit": of_hit, **changed}
     return {"profiles": dict.fromkeys(NAMES, parts)}
-
-
-def test_a_file_with_every_weight_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "calibration.json"
-    file.write_text(json.dumps(without()), "utf-8")
-    assert load(file)["tidal"].of_hit.weights["ahead"] == 4.0
 
 
 @pytest.mark.parametrize(
@@ -422,22 +283,3 @@ def test_entries_that_come_while_others_are_read_take_no_trait_away() -> None:
     assert traits.told(few, rows)[0].all()
     again: Any = Slow(5000)
     assert traits.told(again, np.r_[rows, np.arange(4000, 5000)])[0].all()
-
-
-def test_many_threads_read_the_traits_of_a_growing_scope() -> None:
-    traits, wrong = Traits(), list[int]()
-
-    def read(count: int) -> None:
-        for size in range(count, 20_000, 64):
-            columns: Any = Slow(size)
-            if not traits.told(columns, np.arange(size - 64, size))[0].all():
-                wrong.append(size)
-
-    threads = [threading.Thread(target=read, args=(64 + step,)) for step in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    everything: Any = Slow(20_000)
-    assert traits.told(everything, np.arange(20_000))[0].all()
-    assert not wrong

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import apsw
 import pytest
 
 from tests.inside import raw
 from tests.retrieval.directions import QUESTION, lying, say
-from tests.tuned import tuned
 from tidal_plugins import (
     Corrupt,
     HashingEmbedder,
@@ -149,14 +146,6 @@ def test_a_damaged_row_ends_no_search_by_tags_metadata_or_associations(
     assert memory.recall("jazz piano", associative=True).ids == (good.id,)
 
 
-def test_a_store_of_damaged_rows_recalls_nothing(memory: TidalMemory, path: Path) -> None:
-    fill(memory, 30)
-    sql(path, ("UPDATE entries SET text = 'forged'",))
-    recall = memory.recall("jazz piano")
-    assert len(recall) == 0
-    assert {item.stage for item in recall.dropped} == {"checksum"}
-
-
 def hurried(*arguments: Any) -> Found:
     raise QueryTimeout("a search ran past its deadline")
 
@@ -192,30 +181,10 @@ def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock
     watcher.close()
 
 
-def test_what_the_affect_was_is_told(memory: TidalMemory) -> None:
-    memory.record("I am SO angry about the piano!!!", "I see. " * 90)
-    recall = memory.recall("piano")
-    assert recall.affect == memory.affect.state()
-    assert recall.affect.valence < 0
-    assert recall.at == memory.now()
-
-
 def test_scripts_without_spaces_are_found(memory: TidalMemory) -> None:
     memory.remember([Note("私は東京都に住んでいます"), Note("大阪でピアノを弾きます"), Note("plain text")])
     hit = memory.recall("東京", limit=1)[0]
     assert (hit.text, hit.why.keyword_rank) == ("私は東京都に住んでいます", 1)
-
-
-def test_the_passage_is_of_the_channel_that_ranks_higher(memory: TidalMemory) -> None:
-    text = (
-        "# Tools\n\n"
-        + "A spade and a rake for the garden. " * 25
-        + "\n\n# Music\n\n"
-        + "The xylophone sounds bright. " * 25
-    )
-    memory.remember(text)
-    assert "xylophone" in memory.recall("xylophone")[0].passage
-    assert "spade" in memory.recall("spade rake")[0].passage
 
 
 def test_an_empty_store_recalls_nothing(memory: TidalMemory) -> None:
@@ -234,10 +203,6 @@ def test_a_label_that_the_text_has_not_finds_it(memory: TidalMemory) -> None:
 
 
 # a turn as words to look for, a text to embed, and the people that it names
-
-
-EMBEDDED = 4_000
-"""Characters of a query that are embedded."""
 
 
 class Listening(HashingEmbedder):
@@ -273,11 +238,6 @@ def understand(open_memory: Any) -> Any:
     return read
 
 
-def test_a_turn_without_names_is_its_own_meaning(understand: Any) -> None:
-    text = "What did I say about jazz pianos?"
-    assert understand(text) == (("say", "jazz", "pianos"), text, set())
-
-
 @pytest.mark.parametrize(
     ("text", "meaning", "words"),
     [
@@ -291,10 +251,6 @@ def test_names_of_speakers_are_taken_out_of_words_and_meaning(
     understand: Any, text: str, meaning: str, words: tuple[str, ...]
 ) -> None:
     assert understand(text, ["Ann", "Bob"]) == (words, meaning, set() if "Annabel" in text else {"Ann"})
-
-
-def test_a_name_of_nobody_who_speaks_here_stays_a_word(understand: Any) -> None:
-    assert understand("Ann hiking with Carol", ["Ann"]) == (("hiking", "carol"), "hiking with Carol", {"Ann"})
 
 
 @pytest.mark.parametrize(
@@ -323,23 +279,6 @@ def test_what_has_no_word_is_no_name(understand: Any, name: str) -> None:
     assert understand(text, [name]) == (("hiking", "see"), text, set())
 
 
-@pytest.mark.parametrize("text", ["the of and", "?!", "🎹"])
-def test_without_words_nothing_is_looked_for(understand: Any, text: str) -> None:
-    assert understand(text, ["Ann"])[:2] == ((), text)
-
-
-def test_words_are_distinct_and_the_beginning_of_a_long_turn_counts(understand: Any) -> None:
-    assert understand("jazz Jazz JAZZ piano").words == ("jazz", "piano")
-    assert len(understand("x" * 10 * EMBEDDED).meaning) == EMBEDDED
-
-
-def test_a_whisper_is_asked_for_the_beginning_of_a_long_turn(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
-    say(memory, ("user", "jazz piano"))
-    recall = memory.whisper("jazz piano lessons " + "x" * 10 * EMBEDDED).recall
-    assert len(recall.query) == EMBEDDED
-
-
 # the turns around a hit, which are returned with it
 
 
@@ -364,16 +303,6 @@ def test_a_hit_comes_with_the_turns_around_it_in_order(lunch: TidalMemory) -> No
     assert around(lunch.recall("soup leek", window=9)[0]) == (list(TURNS[:2]), list(TURNS[3:]))
 
 
-def test_without_being_asked_for_there_is_none(lunch: TidalMemory) -> None:
-    assert around(lunch.recall("soup leek")[0]) == ([], [])
-
-
-def test_a_hit_without_a_thread_has_none(memory: TidalMemory) -> None:
-    memory.remember("soup with leek")
-    memory.remember("soup with beans")
-    assert around(memory.recall("soup", window=3)[0]) == ([], [])
-
-
 def test_filters_choose_hits_and_not_what_stands_around_them(lunch: TidalMemory) -> None:
     [hit] = lunch.recall("soup leek", speakers=["Ben"], since=NOON - timedelta(minutes=7, seconds=1), limit=1, window=1)
     assert around(hit) == (["what is for lunch"], ["and bread"])
@@ -390,16 +319,6 @@ def test_what_is_excluded_archived_or_forgotten_stays_out(lunch: TidalMemory, cl
     assert not lunch.recall("soup leek", window=1)
     [hit] = lunch.recall("soup leek", limit=1, window=1, include_archived=True)
     assert around(hit) == (["hello there"], ["and bread"])
-
-
-def test_what_was_not_known_then_stays_out(lunch: TidalMemory, clock: FrozenClock) -> None:
-    clock.advance(hours=1)
-    later = NOON - timedelta(minutes=6, seconds=30)
-    lunch.record(messages=[Message("user", "it was late to say so")], thread="s", occurred_at=later)
-    [hit] = lunch.recall("soup leek", limit=1, window=1, as_of=NOON)
-    assert around(hit)[1] == ["and bread"]
-    [hit] = lunch.recall("soup leek", limit=1, window=1)
-    assert around(hit)[1] == ["it was late to say so"]
 
 
 @pytest.mark.parametrize("window", [-1, 51, True, 1.0])
@@ -444,24 +363,10 @@ def test_the_best_of_a_thread_raises_the_others(talk_at: Any) -> None:
     )
 
 
-def test_neighbours_lend_either_way_once_for_each_pair(talk_at: Any) -> None:
-    memory = talk_at({"first": 0.5, "second": 0.3})
-    lifts = parts(memory.recall(QUESTION), "neighbours")
-    assert {name: lifts[name] for name in ("first", "second")} == close({"first": 0.15 * 0.3, "second": 0.15 * 0.5})
-
-
 def test_a_question_lends_most_to_the_turn_after_it(talk_at: Any) -> None:
     memory = talk_at({"earlier": 0.0, "really?": 0.5, "later": 0.0})
     lifts = parts(memory.recall(QUESTION, limit=30), "neighbours")
     assert {name: lifts[name] for name in ("earlier", "later")} == close({"earlier": 0.075, "later": 0.225})
-
-
-def test_long_messages_stand_for_themselves(talk_at: Any) -> None:
-    words = [f"{one}{two}x" for one in "bcdfghjklmnp" for two in "aeiouwyqrt"]
-    long, longer = " ".join(words[:40]), " ".join(words[40:])
-    memory = talk_at({longer: 0.5, long: 0.3})
-    lifts = parts(memory.recall(QUESTION), "neighbours")
-    assert 0 < lifts[long] < 0.3 * 0.15 * 0.5, "of two short turns it is all of that"
 
 
 def test_a_turn_that_tells_counts_more_than_one_that_asks(talk_at: Any) -> None:
@@ -470,16 +375,6 @@ def test_a_turn_that_tells_counts_more_than_one_that_asks(talk_at: Any) -> None:
     assert {name: lifts[name] for name in ("since last week", "why?", "plain words")} == close(
         {"since last week": 0.05, "why?": -0.05, "plain words": 0.0}
     )
-
-
-@pytest.mark.parametrize(("said", "echoes"), [("ZEBRA ", True), ("ｚebra", True), ("zebras", False)])
-def test_a_question_that_was_asked_before_raises_the_answer_after_it_and_not_its_thread(
-    talk_at: Any, said: str, echoes: bool
-) -> None:
-    memory = talk_at({said: 0.9, "answer": 0.1, "aside": 0.1, "far": 0.1})
-    recall = memory.recall(QUESTION)
-    assert (parts(recall, "thread")["far"] == 0) is echoes
-    assert parts(recall, "neighbours")["answer"] > 0
 
 
 # on a store
@@ -510,75 +405,16 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
 
 
-@pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"neighbours": 0.0}, False)])
-def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
-    memory = open_memory(settings=tuned(recall={"pool": 1, "shortlist": 1, **recall}))
-    ids = talk(memory, "where did the zebra sleep?", "under an old oak")
-    talk(memory, *(f"zebra sleep {n}" for n in range(9)), thread="t")
-    found = memory.recall("where did the zebra sleep?", limit=1)
-    assert found[0].text == "where did the zebra sleep?"
-    assert (ids["under an old oak"] in {item.id for item in found.dropped}) is joins
-
-
 def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
     ids = talk(memory, "where did the zebra sleep?", "under an old oak")
     found = memory.recall("zebra", exclude=[ids["under an old oak"]])
     assert [hit.text for hit in found] == ["where did the zebra sleep?"]
 
 
-@pytest.mark.parametrize("profile", ["tidal", "attention"])
-def test_other_profiles_know_no_surroundings(memory: TidalMemory, profile: str) -> None:
-    talk(memory, "where did the zebra sleep?", "under an old oak")
-    for hit in memory.recall("zebra", profile=profile):
-        assert not {"thread", "neighbours", "time_mention"} & hit.why.factors.keys()
-
-
 # the statements of SQL that a recall and a whisper take
 
 
 MOST = 6
-FRAME = ("BEGIN", "ROLLBACK", "COMMIT")
-"""Statements that read nothing: the two ends of a snapshot."""
-
-SEA = ["the ferry to Oslo", "the harbour lantern", "a net for mackerel", "the tide table", "an old brass bell"]
-
-
-@contextmanager
-def counted() -> Iterator[list[str]]:
-    """Collect the statements of every connection that is opened inside."""
-    said: list[str] = []
-
-    def note(_: object, sql: str, __: object) -> bool:
-        if not sql.startswith(FRAME):
-            said.append(sql)
-        return True
-
-    def watch(connection: apsw.Connection) -> None:
-        connection.exec_trace = note
-
-    apsw.connection_hooks.append(watch)
-    try:
-        yield said
-    finally:
-        apsw.connection_hooks.remove(watch)
-
-
-@pytest.mark.parametrize("links", [False, True])
-def test_a_recall_and_a_whisper_take_few_statements(tmp_path: Path, links: bool) -> None:
-    settings = Settings(graph={"background": False})
-    with counted() as said, TidalMemory(tmp_path / "a.db", embedder=HashingEmbedder(), settings=settings) as memory:
-        for number in range(60):
-            memory.record(f"We spoke of {SEA[number % 5]}, number {number}.", "I see.", thread=f"t{number // 10}")
-        if links:
-            memory.record("My ferry leaves at 9:00.", "Noted.", thread="ferry")
-            memory.record("My ferry now leaves at 10:30.", "Noted.", thread="ferry")
-        memory.recall("What about the bell?")
-        memory.whisper("Where is the bell of the harbour?")
-        for call in (memory.recall, memory.whisper):
-            for question in ("When does the ferry leave for Oslo?", "Who lit the lantern?", "Is there a mackerel net?"):
-                said.clear()
-                call(question)
-                assert len(said) <= MOST, (call.__name__, said)
 
 
 def test_what_others_write_is_seen_at_once(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.waiting import PATIENCE, eventually, threads_end
 from tidal_plugins import ComponentError, CrossEncoderReranker, InvalidInput, Note, Settings, TidalMemory
-from tidal_plugins.embedding.threads import lock
 from tidal_plugins.protocols import Reranker
 
 NOTES = ["jazz piano", "jazz piano lessons on Monday", "a piano for sale", "jazz in the park", "tomato soup"]
@@ -94,33 +91,6 @@ def test_it_reads_the_best_of_the_ranking_and_the_limit_cuts_after_it(open_memor
     assert len(longest.read[1][1]) == 4, "the limit, where that is more"
 
 
-def test_it_reads_the_passage_that_matches(open_memory: OpenMemory) -> None:
-    longest = Longest()
-    memory = open_memory(reranker=longest)
-    memory.remember(
-        "# Tools\n\n" + "A spade and a rake. " * 60 + "\n\n# Music\n\n" + "The xylophone sounds bright. " * 60
-    )
-    memory.recall("xylophone")
-    [text] = longest.read[0][1]
-    assert "xylophone" in text
-    assert "spade" not in text
-
-
-def test_it_reads_the_query_as_it_was_asked(open_memory: OpenMemory) -> None:
-    longest = Longest()
-    memory = open_memory(reranker=longest)
-    memory.remember([Note("I play jazz piano", kind="conversation", speaker="Ann")])
-    memory.recall("What does Ann play?")
-    assert [query for query, _ in longest.read] == ["What does Ann play?"]
-
-
-def test_equal_scores_leave_the_ranking_as_it_is(open_memory: OpenMemory) -> None:
-    memory = fill(open_memory(reranker=Answering(lambda texts: [7] * len(texts))))
-    found = memory.recall("jazz piano")
-    assert [hit.text for hit in found] == [hit.text for hit in fill(open_memory("plain.db")).recall("jazz piano")]
-    assert {hit.score for hit in found} == {1.0}
-
-
 def test_signals_still_count(open_memory: OpenMemory) -> None:
     memory = fill(open_memory(reranker=Longest()))
     last = memory.recall("jazz piano")[-1]
@@ -168,18 +138,6 @@ def test_one_that_is_not_done_in_time_leaves_the_ranking(
     assert "did not answer within 0.05 s" in caplog.text
 
 
-def test_scores_that_come_one_by_one_have_the_same_time(open_memory: OpenMemory) -> None:
-    asked_for = threading.Event()
-
-    def slowly(texts: Sequence[str]) -> Iterator[float]:
-        for _ in texts:
-            yield float(asked_for.wait(PATIENCE))
-
-    memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(tuning={"rerank.seconds": 0.05})))
-    assert memory.recall("jazz piano").degraded == ("reranker",)
-    asked_for.set()
-
-
 def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: pytest.LogCaptureFixture) -> None:
     answer, calls = threading.Event(), []
 
@@ -195,12 +153,6 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
     assert "still under way" in caplog.text
     answer.set()
     assert eventually(lambda: not memory.recall("jazz piano").degraded), "once it answers again"
-
-
-def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> None:
-    longest = Longest()
-    memory = open_memory(reranker=longest)
-    assert (len(memory.recall("jazz")), memory.recall("jazz").degraded, longest.read) == (0, (), [])
 
 
 def test_a_whisper_is_reranked_once_something_clears_the_bar(open_memory: OpenMemory) -> None:
@@ -221,13 +173,6 @@ def test_the_store_can_be_written_while_it_reads(open_memory: OpenMemory) -> Non
 
     memory = fill(open_memory(reranker=Writing()))
     assert memory.recall("jazz piano").degraded == ()
-
-
-def test_a_reranker_has_a_method_rerank(open_memory: OpenMemory) -> None:
-    with pytest.raises(InvalidInput, match="a method rerank, got str"):
-        open_memory(reranker="cross-encoder/ms-marco-MiniLM-L6-v2")
-    with pytest.raises(InvalidInput, match="got the class CrossEncoderReranker"):
-        open_memory(reranker=CrossEncoderReranker)
 
 
 # the cross-encoder
@@ -254,14 +199,6 @@ def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMe
 
 
 @pytest.mark.slow
-def test_no_texts_have_no_scores_and_the_same_text_always_the_same(folder: Path) -> None:
-    reranker = CrossEncoderReranker(folder, batch_size=3)
-    assert reranker.rerank("jazz", []) == []
-    assert CrossEncoderReranker(folder).rerank("jazz", NOTES) == pytest.approx(reranker.rerank("jazz", NOTES), abs=1e-5)
-    assert CrossEncoderReranker(folder, max_length=8).rerank("jazz", ["piano " * 500])
-
-
-@pytest.mark.slow
 def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_memory: OpenMemory) -> None:
     reranker = CrossEncoderReranker(folder, batch_size=1)
     reranker.load()
@@ -284,22 +221,6 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
 
 
 @pytest.mark.slow
-def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:
-    reranker = CrossEncoderReranker(folder)
-    reranker.load()
-    fill(open_memory(reranker=reranker, settings=Settings(tuning={"rerank.seconds": 0.05}))).recall("jazz piano")
-    assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
-
-
-@pytest.mark.slow
-def test_what_is_beyond_the_longest_is_not_read(folder: Path) -> None:
-    texts = ["jazz " * 20 + end for end in ("piano", "soup")]
-    short, whole = (CrossEncoderReranker(folder, max_length=n).rerank("jazz", texts) for n in (8, None))
-    assert short[0] == pytest.approx(short[1], abs=1e-6)
-    assert abs(whole[0] - whole[1]) > 1e-6
-
-
-@pytest.mark.slow
 def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory, monkeypatch: Any) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "empty").mkdir()
@@ -309,29 +230,6 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory,
             reranker.load()
     memory = fill(open_memory(reranker=reranker))
     assert memory.recall("jazz piano").degraded == ("reranker",)
-
-
-@pytest.mark.slow
-def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, answer = threading.Event(), threading.Event()
-
-    def hub(name: str) -> Path:
-        asked.set()
-        answer.wait(PATIENCE)
-        return folder
-
-    monkeypatch.setattr("tidal_plugins.retrieval.rerank.hub_folder", hub)
-    reranker = CrossEncoderReranker("somebody/a-model")
-    thread = threading.Thread(target=reranker.load)
-    thread.start()
-    try:
-        assert asked.wait(PATIENCE)
-        assert lock.acquire(blocking=False)
-        lock.release()
-    finally:
-        answer.set()
-        thread.join(PATIENCE)
-    assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
 
 
 @pytest.mark.slow
@@ -352,12 +250,3 @@ def test_its_arguments_are_checked() -> None:
     for model in ("", None, 3, b"a/model"):
         with pytest.raises(InvalidInput, match="the path of a folder"):
             CrossEncoderReranker(model)
-
-
-@pytest.mark.slow
-def test_nothing_is_imported_before_it_is_used() -> None:
-    code = (
-        "import sys; from tidal_plugins import CrossEncoderReranker; CrossEncoderReranker('a/b'); "
-        "sys.exit(bool({'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.tables import tables, wrong
-from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
-from tidal_plugins.scoring.ranking import closeness
+from tidal_plugins import InvalidInput, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 FRIDAY = datetime(2026, 11, 20, 15, tzinfo=UTC)
 
@@ -32,12 +26,6 @@ def read(memory: TidalMemory, clock: FrozenClock, text: str, now: datetime = FRI
 
 def test_times_are_read_as_seen_from_now_and_other_words_are_none(memory: TidalMemory, clock: FrozenClock) -> None:
     assert wrong(lambda text: read(memory, clock, text), tables("retrieval/times.jsonl")["times"]) == []
-
-
-def test_last_weekend_and_last_summer_said_in_one_are_those_before(memory: TidalMemory, clock: FrozenClock) -> None:
-    assert read(memory, clock, "last weekend", FRIDAY + timedelta(days=1)) == ["2026-11-14…2026-11-16"]
-    assert read(memory, clock, "last summer", datetime(2026, 7, 1, tzinfo=UTC)) == ["2025-06-01…2025-09-01"]
-    assert read(memory, clock, "this summer", datetime(2026, 7, 1, tzinfo=UTC)) == ["2026-06-01…2026-09-01"]
 
 
 def test_an_event_is_a_time_that_the_memory_may_know(memory: TidalMemory) -> None:
@@ -69,18 +57,6 @@ def test_the_time_zone_of_the_machine_plays_no_part(tmp_path: Path, zone: str) -
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert "2026-11-02…2026-11-09" in done.stdout, done.stderr
     assert "2026-05-01…2026-06-01" in done.stdout
-
-
-def test_closeness_is_one_inside_and_falls_outside() -> None:
-    days = np.array([20.0, 20.9, 24.0, 17.0])
-    assert closeness(days, 20, 21, slack=3) == pytest.approx([1.0, 1.0, math.exp(-1), math.exp(-1)])
-    assert closeness(-365, None, 20, slack=3) == 1.0
-
-
-def test_slack_is_a_number_of_days_that_a_calendar_has() -> None:
-    for days in (0, 1e-9, 1e9, 1e12):
-        with pytest.raises(InvalidInput, match="slack"):
-            Tuning.of(Settings(tuning={"recall.slack": days}))
 
 
 # in a recall
@@ -121,18 +97,6 @@ def test_it_is_a_preference_and_no_filter(trips: TidalMemory) -> None:
     assert len(trips.recall("trip in 1950")) == 10
 
 
-def test_hard_filters_hold_inside_the_time(trips: TidalMemory) -> None:
-    recall = trips.recall("trip in May", since=FRIDAY - timedelta(days=60))
-    assert recall
-    assert all(hit.entry.occurred_at >= FRIDAY - timedelta(days=60) for hit in recall)
-
-
-def test_other_profiles_and_a_weight_of_zero_read_no_times(trips: TidalMemory, open_memory: Any) -> None:
-    assert trips.recall("trip in May", profile="tidal").times == ()
-    off = open_memory(settings=Settings(tuning={"recall.time": 0.0}))
-    assert off.recall("trip in May").times == ()
-
-
 def test_before_an_event_is_before_the_memory_of_it(memory: TidalMemory, clock: FrozenClock) -> None:
     clock.set(FRIDAY)
     for days, text in ((400, "the flat was cold"), (300, "the move to Kent"), (200, "the flat was warm")):
@@ -144,29 +108,6 @@ def test_before_an_event_is_before_the_memory_of_it(memory: TidalMemory, clock: 
     assert factors["the move to Kent"] == 0.0, "what tells of the move is not from before it"
     memory.scoped("user", "other").remember("the zebra crossing")
     assert memory.recall("how was the flat before the zebra crossing?").times == (), "another scope's is unknown"
-
-
-def test_a_damaged_event_is_unknown(memory: TidalMemory, tmp_path: Path) -> None:
-    move = memory.remember("the move to Kent")
-    memory.remember("the flat was cold")
-    with closing(sqlite3.connect(tmp_path / "agent.db")) as file, file:
-        file.execute("UPDATE entries SET occurred_at = 1 << 62 WHERE id = ?", (move.id,))
-    recall = memory.recall("the flat before the move to Kent")
-    assert recall.times == ()
-    assert [hit.text for hit in recall] == ["the flat was cold"]
-
-
-def test_an_event_may_be_told_where_the_question_does_not_look(memory: TidalMemory, clock: FrozenClock) -> None:
-    clock.set(FRIDAY)
-    memory.remember("the flat was cold", kind="fact")
-    memory.remember("the move to Kent", kind="kb")
-    assert memory.recall("the flat before the move to Kent", kinds={"fact"}).times
-
-
-def test_what_joins_from_the_time_is_a_hit_or_dropped_and_not_both(trips: TidalMemory) -> None:
-    recall = trips.recall("trip in May 2025", limit=3)
-    seen = [*recall.ids, *(item.id for item in recall.dropped)]
-    assert len(seen) == len(set(seen))
 
 
 # as of
@@ -182,14 +123,6 @@ def test_as_of_shows_what_had_been_stored_by_then(memory: TidalMemory, clock: Fr
     assert then.at == FRIDAY + timedelta(days=1)
     assert len(memory.recall("is the bridge open?")) == 2
     assert not memory.recall("is the bridge open?", as_of=FRIDAY - timedelta(days=1))
-
-
-def test_as_of_shows_what_was_valid_then(memory: TidalMemory, clock: FrozenClock) -> None:
-    clock.set(FRIDAY)
-    memory.remember("the code is 4711", kind="fact", valid_until=FRIDAY + timedelta(days=2))
-    clock.advance(days=7)
-    assert not memory.recall("the code")
-    assert memory.recall("the code", as_of=FRIDAY + timedelta(days=1))
 
 
 def test_as_of_does_not_know_what_the_graph_learned_later(open_memory: Any, clock: FrozenClock) -> None:
@@ -243,18 +176,6 @@ def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> No
 def test_as_of_needs_a_time_zone(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="as_of"):
         memory.recall("a", as_of=datetime(2026, 11, 13))
-
-
-def test_a_turn_in_a_thread_is_found_by_its_day(memory: TidalMemory, open_memory: Any, clock: FrozenClock) -> None:
-    clock.set(FRIDAY)
-    for day in range(30):
-        at = FRIDAY - timedelta(days=day)
-        memory.record(messages=[Message("user", f"lunch was soup {day}")], thread=f"day {day}", occurred_at=at)
-    assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
-    off = open_memory(settings=Settings(tuning={"recall.time": 0.0}))
-    sure, unsure = (store.whisper("what was lunch last Tuesday?").recall for store in (memory, off))
-    assert sure is not None
-    assert sure.confidence > unsure.confidence * 1.2, "a whisper is surer of what is from that day"
 
 
 def test_as_of_does_not_know_what_was_added_to_a_turn_later(memory: TidalMemory, clock: FrozenClock) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from tests.retrieval.directions import QUESTION, holding, lying, say
 from tests.tables import tables, wrong
 from tests.tuned import tuned
 from tidal_plugins import (
-    Affect,
     Entry,
     Exchange,
     Explanation,
@@ -31,7 +28,7 @@ from tidal_plugins import (
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, inert
 from tidal_plugins.retrieval.understand import to_query
-from tidal_plugins.retrieval.whisper import age, compose, quote, when
+from tidal_plugins.retrieval.whisper import age, compose, when
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
@@ -130,45 +127,6 @@ def test_the_budget_is_never_exceeded(
         assert whispered.hits == ()
 
 
-def test_a_budget_under_200_is_refused() -> None:
-    assert Settings(whisper={"max_chars": 200}).whisper.max_chars == 200
-    with pytest.raises(ValidationError):
-        Settings(whisper={"max_chars": 199})
-
-
-@given(st.text(max_size=300), st.tuples(st.integers(0, 300), st.integers(0, 300)), st.integers(24, 200))
-def test_a_quotation_fits(text: str, unit: tuple[int, int], room: int) -> None:
-    start, end = sorted(min(place, len(text)) for place in unit)
-    assert len(quote(text, (start, end), room)) <= room
-
-
-def test_at_most_three_surface() -> None:
-    assert len(whisper(*[hit(f"jazz on day {n}", id=str(n)) for n in range(9)]).hits) == 3
-
-
-def test_room_that_a_short_memory_leaves_goes_to_the_next() -> None:
-    short, long = hit("Jazz.", id="a"), hit("word " * 300, id="b")
-    alone, beside = whisper(long, hit("term " * 300, id="c")), whisper(short, long)
-    assert len(lines(beside)[1]) > len(lines(alone)[0])
-    assert len(alone.text) > 440
-
-
-TEXT = "First the weather. Then Ann played jazz piano. At last the news."
-
-
-def test_a_quotation_grows_by_what_follows_and_then_by_what_precedes() -> None:
-    start, end = TEXT.index("Then"), TEXT.index(" At last")
-    jazz = "Then Ann played jazz piano."
-    for room, expected in (
-        (99, TEXT),
-        (46, f"{jazz} At last the news."),
-        (44, jazz),
-        (27, jazz),
-        (20, "Then Ann played…"),
-    ):
-        assert quote(TEXT, (start, end), room) == expected
-
-
 def test_the_sentence_that_answers_is_shown(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
     memory.record("The weather was dreadful all week long. " * 12 + "Ann played jazz piano. " + "Nobody slept. " * 30)
@@ -207,12 +165,6 @@ def test_a_line_whose_words_another_has_is_left_out_unless_one_denies() -> None:
     assert whisper(full, hit("No jazz lesson on Friday.", id="c")).ids == ("a", "c")
 
 
-def test_a_question_without_its_mark_gives_way_to_the_answer() -> None:
-    asked = hit("where can I leave the jazz scores", id="q", role="user", episode="ep")
-    told = hit("The jazz scores belong in the oak cupboard.", id="t", role="assistant", episode="ep")
-    assert whisper(asked, told).ids == ("t",)
-
-
 def test_a_line_tells_the_value_that_its_own_replaces_where_that_is_sure(
     memory: TidalMemory, clock: FrozenClock
 ) -> None:
@@ -223,11 +175,6 @@ def test_a_line_tells_the_value_that_its_own_replaces_where_that_is_sure(
     told = str(memory.whisper("When is the physio appointment with Vera?"))
     assert "Friday 6 March" in told
     assert "on Thursday 5 March" not in told
-
-
-def test_a_line_that_announces_a_list_shows_how_it_begins() -> None:
-    text = "There are two options:\n- the small camper that sleeps four and costs 140 a day\n- the large one"
-    assert quote(text, (0, 22), 60) == "There are two options: - the small camper that sleeps four…"
 
 
 KILN = """The kiln is fired from a script. Fire it like this:
@@ -242,26 +189,6 @@ Cooling takes nine hours. Then open the door.
 """
 
 
-def quoted(sentence: str, room: int = 200, text: str = KILN) -> str:
-    start = text.index(sentence)
-    return quote(text, (start, start + len(sentence)), room)
-
-
-def test_a_quotation_does_not_run_from_prose_into_code_or_over_several_lines_of_it() -> None:
-    for unit, expected in (
-        ("kiln.cool(slowly=True)", "kiln.cool(slowly=True)"),
-        ("Cooling takes nine hours.", "Cooling takes nine hours. Then open the door."),
-        ("Then open the door.", "Cooling takes nine hours. Then open the door."),
-        ("Fire it like this:", 'Fire it like this: with Kiln("clay.db") as kiln:'),
-    ):
-        assert quoted(unit) == expected
-    endless = "Fire it so.\n~~~\n$ kiln heat\n```\n$ kiln cool"
-    assert quoted("Fire it so.", text=endless) == "Fire it so."
-    assert quoted("$ kiln cool", text=endless) == "$ kiln cool"
-    inline = "Write ```kiln``` there.\n```kiln``` is the command.\nIt heats."
-    assert quoted("It heats.", text=inline) == "Write ```kiln``` there. ```kiln``` is the command. It heats."
-
-
 def test_of_a_block_of_code_the_line_with_the_words_is_shown(open_memory: Any) -> None:
     with open_memory() as memory:
         memory.remember(KILN, kind="skill")
@@ -269,26 +196,6 @@ def test_of_a_block_of_code_the_line_with_the_words_is_shown(open_memory: Any) -
     assert "kiln.cool(slowly=True)" in whisper
     assert "kiln.heat" not in whisper
     assert "```" not in whisper
-
-
-def test_a_quotation_of_a_long_text_begins_with_a_whole_sentence(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
-    rules = [f"Rule {n} of the harbour says something of ropes and of buoys." for n in range(400)]
-    rules[200] = "Whoever plays jazz piano on board does so before ten."
-    memory.remember(" ".join(rules), kind="kb", source="rules.md")
-    [line] = lines(memory.whisper("When may I play jazz piano?"))
-    assert "jazz piano on board" in line
-    assert line.partition("rules.md: ")[2].startswith(("Rule ", "Whoever "))
-
-
-def test_of_a_part_of_a_long_text_no_cut_sentence_is_chosen(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
-    memory.remember(
-        "\n".join(f"Row {n} tells of ropes and {'very ' * (n % 7)}old buoys." for n in range(900)), kind="kb"
-    )
-    [shown] = memory.whisper("Which row tells of ropes and buoys?").hits
-    assert shown.answer.startswith("Row ")
-    assert shown.answer.endswith("buoys.")
 
 
 class Exhausted(HashingEmbedder):
@@ -313,27 +220,6 @@ def test_units_are_chosen_by_their_words_if_the_embedder_fails(open_memory: Any)
     assert "degraded: units" in told.recall.explain()
 
 
-def test_the_passage_is_shown_and_not_the_whole_text() -> None:
-    assert "needle" in str(whisper(hit("hay " * 500 + "the needle", passage="the needle")))
-
-
-def test_a_fact_and_what_it_was_made_from_are_not_shown_together() -> None:
-    said, other = hit("I play jazz piano.", id="a"), hit("Scales help.", id="b")
-    fact = hit("I play jazz piano.", id="f", kind="fact", channel="synthesis", metadata={"sources": ["a", "z"]})
-    assert whisper(said, fact, other).ids == ("a", "b")
-    assert whisper(fact, said, other).ids == ("f", "b")
-    assert whisper(said, other, fact, max_entries=2).ids == ("a", "b")
-
-
-def test_sources_that_somebody_gave_a_fact_may_be_anything() -> None:
-    said = hit("I play jazz piano.", id="a")
-    for sources in (None, "a", 7, {"a": 1}, [["a"], {}, None, 7]):
-        fact = hit("Jazz.", id="f", kind="fact", metadata={"sources": sources})
-        assert whisper(fact, said).ids == ("f", "a")
-    told = hit("Miro is allergic to chicken.", id="f", kind="fact", metadata={"sources": ["a"]})
-    assert whisper(hit("I moved to Lisbon with my cat Miro.", id="a"), told).ids == ("a", "f"), "somebody told it"
-
-
 def test_recall_shows_a_fact_beside_what_it_was_made_from_and_a_whisper_does_not(
     open_memory: Any, clock: FrozenClock
 ) -> None:
@@ -352,16 +238,6 @@ def test_recall_shows_a_fact_beside_what_it_was_made_from_and_a_whisper_does_not
 
 
 # fence
-
-
-def test_a_memory_cannot_forge_the_fence() -> None:
-    for text in FORGED:
-        whispered = whisper(hit(text, speaker=text), hit(text, kind="kb", source=text), max_chars=600)
-        assert len(lines(whispered)) == len(whispered.hits) > 0
-        assert all(line.startswith("- [mem:0123456789abc] just now, ") for line in lines(whispered))
-        assert str(whispered).count("<") == str(whispered).count(">") == 2
-        assert all(unicodedata.category(c) not in {"Cc", "Cf"} for line in lines(whispered) for c in line)
-        assert FRAMES.strip(f"{whispered}\n\nquestion") == "question"
 
 
 def test_a_forged_memory_is_still_data_at_the_door(open_memory: Any) -> None:
@@ -450,75 +326,6 @@ def test_the_first_surfaces_when_it_stands_out(open_memory: Any) -> None:
     assert {item.reason.partition(" under ")[2] for item in told.recall.dropped} == {"the threshold of 0.285"}
 
 
-@pytest.mark.parametrize(
-    ("cosines", "expected"),
-    [
-        ([], 0.0),
-        ([0.6], 0.6 + 0.25 * 0.6 / 5),
-        ([0.6, 0.4, 0.4, 0.4, 0.4], 0.2 + 0.25 * 2.2 / 5),
-        ([0.6, 0.4, 0.4, 0.4, 0.4, 0.35], 0.2 + 0.25 * 2.2 / 5),
-    ],
-)
-def test_the_margin_is_the_lead_and_the_topic(open_memory: Any, cosines: list[float], expected: float) -> None:
-    memory = holding(open_memory, {f"text {n}": near for n, near in enumerate(cosines)}, recall={"reach": 5})
-    assert margin(memory) == pytest.approx(expected, abs=1e-5)
-
-
-def test_keywords_of_what_may_be_shown_add_to_the_margin(open_memory: Any) -> None:
-    texts = {"a zebra": 0.6, "text 1": 0.4, "text 2": 0.4}
-    plain, worded = (
-        holding(open_memory, texts, name=f"{share}.db", whisper={"keywords": share}) for share in (0.0, 1.0)
-    )
-    strength = plain.recall(QUESTION)[0].why.keyword_strength
-    assert strength > 0
-    assert margin(worded) - margin(plain) == pytest.approx(strength)
-    last = {"text 1": 0.9, "text 2": 0.85, "text 3": 0.8, "a zebra": 0.1}
-    far = [holding(open_memory, last, name=f"far {n}.db", whisper={"keywords": n}) for n in (0.0, 1.0)]
-    assert margin(far[0]) == pytest.approx(margin(far[1]))
-
-
-def test_without_a_threshold_everything_surfaces(open_memory: Any) -> None:
-    memory = holding(open_memory, {"near": 0.1, "far": -0.2}, whisper={"threshold": 0.0})
-    assert [shown.text for shown in memory.whisper(QUESTION).hits] == ["near", "far"]
-
-
-def test_the_margin_falls_when_somebody_else_than_the_named_one_said_it(open_memory: Any) -> None:
-    texts = {"Ann: waltz": 0.6, "Bob: waltz": 0.6}
-    sure = {}
-    for name in ("Ann", "Bob"):
-        memory = lying(open_memory, texts, name=f"{name}.db", recall={"speaker": 0.3})
-        say(memory, (name, "waltz"))
-        say(memory, ("Ann", "polka"))
-        sure[name] = margin(memory, f"{QUESTION} Ann")
-    assert sure["Ann"] > sure["Bob"] + 0.3
-    memory = lying(open_memory, texts, name="nobody.db")
-    say(memory, ("Bob", "waltz"))
-    assert margin(memory) > sure["Bob"] + 0.3, "nobody is named"
-
-
-def test_neighbours_help_over_the_threshold_and_moods_do_not(open_memory: Any) -> None:
-    memory = lying(open_memory, {"really?": 0.6, "under an oak": 0.35})
-    say(memory, ("user", "really?"), ("user", "under an oak"), thread="s")
-    assert [shown.text for shown in memory.whisper(QUESTION).hits] == ["really?", "under an oak"]
-    sad = Affect(-0.9, 0.9)
-    moody = holding(open_memory, {"sad": 0.3}, affects={"sad": sad}, name="moody.db")
-    assert moody.recall(QUESTION, affect=sad)[0].why.factors["feeling"] > 0.2
-    assert not moody.whisper(QUESTION, affect=sad)
-
-
-def test_an_assistants_words_are_less_sure(open_memory: Any) -> None:
-    sure = []
-    for role in ("user", "assistant"):
-        memory = lying(open_memory, {"waltz": 0.6}, name=f"{role}.db")
-        say(memory, (role, "waltz"))
-        sure.append(margin(memory))
-    assert sure[0] - sure[1] == pytest.approx(0.05, abs=1e-5)
-
-
-def margin(memory: TidalMemory, turn: str = QUESTION) -> float:
-    return next((hit.why.features["margin"] for hit in memory.recall(turn)), 0.0)
-
-
 @pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
 def test_the_further_the_first_stands_out_the_surer_are_recall_and_hits(open_memory: Any, profile: str) -> None:
     chances = []
@@ -531,47 +338,6 @@ def test_the_further_the_first_stands_out_the_surer_are_recall_and_hits(open_mem
         chances.append((found.confidence, first.confidence))
     assert chances[1:] == sorted(chances[1:])
     assert chances[-1][1] > 2 * chances[2][1]
-
-
-def test_hits_behind_the_first_are_less_sure(open_memory: Any) -> None:
-    found = holding(open_memory, {"first": 0.8, "second": 0.6, "third": 0.3}).recall(QUESTION)
-    assert [hit.text for hit in found] == ["first", "second", "third"]
-    assert found[0].confidence > found[1].confidence > found[2].confidence
-    assert found[0].why.features["behind"] == 0
-    assert found[1].why.features["behind"] == pytest.approx(-0.2, abs=1e-5)
-    assert found[2].why.features["short"] == pytest.approx(-0.15, abs=1e-5)
-
-
-def test_the_further_the_first_is_ahead_of_the_rest_the_surer_it_is(open_memory: Any) -> None:
-    apart, close = (
-        holding(open_memory, {"first": 0.9, "second": near}, name=f"{near}.db").recall(QUESTION) for near in (0.1, 0.8)
-    )
-    assert apart[0].why.features["ahead"] == pytest.approx(0.6, abs=1e-5), "ahead of what has nothing to do with it"
-    assert close[0].why.features["ahead"] == pytest.approx(0.1, abs=1e-5)
-    assert apart[0].confidence > 0.5 > close[0].confidence
-    assert apart[1].why.features["ahead"] == close[1].why.features["ahead"] == 0
-
-
-def test_explain_says_how_sure_a_hit_is_and_why(memory: TidalMemory) -> None:
-    memory.remember("jazz piano lessons on friday")
-    found = memory.recall("jazz piano lessons")
-    [hit] = found
-    line = next(line for line in found.explain().split("\n") if hit.id in line)
-    assert f"confidence {hit.confidence:.2f} (margin {hit.why.features['margin']:.2f}, behind 0.00" in line
-    [shown] = found.explanation().as_dict()["hits"]
-    assert shown["confidence"] == hit.confidence
-    assert shown["why"]["features"] == dict(hit.why.features)
-
-
-def test_what_associations_reach_is_as_sure_as_the_hit_it_comes_from_times_its_activation(open_memory: Any) -> None:
-    memory = open_memory()
-    first, other = (memory.remember(text).id for text in ("jazz piano lessons", "The blue bicycle has a flat tyre."))
-    memory.record("Tell me about jazz.", "Gladly.", surfaced=[first, other])
-    memory.maintenance.run()
-    found = memory.recall("jazz piano lessons", limit=1, associative=True)
-    reached = [hit for hit in found if hit.why.path and hit.why.path[0] == first]
-    assert reached
-    assert all(hit.confidence == pytest.approx(found[0].confidence * hit.why.activation) for hit in reached)
 
 
 # turns that only tell
@@ -598,18 +364,6 @@ def test_a_long_turn_that_only_tells_needs_more(open_memory: Any) -> None:
         assert not told
         reasons = {item.reason.partition(" under ")[2] for item in told.recall.dropped}
         assert reasons == {f"the threshold of {threshold:.3f}"}, turn
-
-
-def test_a_lower_threshold_leaves_that_of_statements(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.01}, tuning={"whisper.statement_threshold": 0.99}))
-    memory.remember("The boathouse has an old lock.")
-    assert memory.whisper("what lock does the boathouse have?")
-    assert not memory.whisper(STATEMENT)
-    open_ = open_memory(
-        "open.db", settings=Settings(whisper={"threshold": 0.0}, tuning={"whisper.statement_threshold": 0.99})
-    )
-    open_.remember("The boathouse has an old lock.")
-    assert open_.whisper(STATEMENT), "without a threshold everything surfaces"
 
 
 def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
@@ -657,35 +411,12 @@ def test_repeats_take_no_place_from_what_is_news(memory: TidalMemory, turn: str,
     assert {item.id for item in whispered.recall.dropped} == again
 
 
-def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
-    memory.remember("jazz piano at 10:00")
-    memory.remember("Bread and jam for the piano tuner")
-    whispered = memory.whisper("jazz piano at 10:00")
-    assert not whispered
-    assert whispered.recall.confidence < Settings().whisper.threshold
-
-
 def test_when_nothing_is_near_enough_there_is_no_whisper(memory: TidalMemory) -> None:
     memory.remember("The recipe needs flour and sugar.")
     whispered = memory.whisper("quantum chromodynamics lattice")
     assert (bool(whispered), str(whispered), whispered.hits, whispered.ids) == (False, "", (), ())
     for empty in ("", "  \n"):
         assert not memory.whisper(empty)
-
-
-def test_whisper_and_recall_say_how_sure_they_are(memory: TidalMemory) -> None:
-    memory.remember("jazz piano lessons on friday")
-    sure, doubtful = (memory.whisper(turn).recall for turn in ("jazz piano lessons", "quantum lattice"))
-    assert sure.confidence > Settings().whisper.threshold > doubtful.confidence
-    assert memory.recall("jazz piano lessons").confidence == sure.confidence
-
-
-def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:
-    entry = memory.remember("jazz piano lessons on friday")
-    whispered = memory.whisper("jazz piano lessons")
-    assert whispered.ids == (entry.id,)
-    episode = memory.record("jazz piano lessons?", "On friday.", surfaced=whispered.ids)
-    assert memory.episodes[episode.id].surfaced == (entry.id,)
 
 
 # what says nearly the same
@@ -717,10 +448,6 @@ def test_a_third_of_a_kind_does_not_surface(open_memory: Any) -> None:
     assert shown(memory) == ["apple", "birch", "cedar", "date"]
 
 
-def test_a_kind_does_not_spread_from_one_to_the_next(open_memory: Any) -> None:
-    assert shown(turned(open_memory, apple=0, birch=25, cedar=50, date=75)) == ["apple", "birch", "cedar", "date"]
-
-
 def test_damaged_vectors_make_nothing_alike(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(*args: Any) -> Any:
         raise Corrupt("damaged")
@@ -734,18 +461,6 @@ def test_damaged_vectors_make_nothing_alike(open_memory: Any, monkeypatch: pytes
 # whispers
 
 
-def test_many_that_say_the_same_silence_nothing(open_memory: Any) -> None:
-    one, many = open_memory("one.db"), open_memory("many.db")
-    rivals = open_memory("rivals.db", settings=Settings(tuning={"whisper.alike": 1.1}))
-    one.remember(copies(1))
-    for memory in (many, rivals):
-        memory.remember(copies(30))
-    confidences = [memory.whisper(TURN).recall.confidence for memory in (one, many, rivals)]
-    assert confidences[1] == pytest.approx(confidences[0], abs=0.1)
-    assert confidences[2] < Settings().whisper.threshold < confidences[1]
-    assert many.whisper(TURN)
-
-
 def test_many_that_say_the_same_leave_room_for_what_else_there_is(memory: TidalMemory) -> None:
     memory.remember(copies(20))
     other = memory.remember("When the jazz lesson ends, my piano is tuned by Ms Okafor.")
@@ -757,12 +472,6 @@ def test_many_that_say_the_same_leave_room_for_what_else_there_is(memory: TidalM
     first, second = [id_ for id_ in told.ids if id_ != other.id]
     assert len(dropped) == 18
     assert set(dropped.values()) == {f"says nearly the same as {first} and {second}"}
-
-
-def test_what_changed_is_shown_beside_what_it_was(memory: TidalMemory) -> None:
-    then = memory.remember("My jazz piano lesson is at 10:00 on the second floor.")
-    now = memory.remember("My jazz piano lesson is at 11:00 on the second floor.")
-    assert set(memory.whisper(TURN).ids) == {then.id, now.id}
 
 
 def test_what_is_denied_is_shown_beside_what_was_said(memory: TidalMemory) -> None:
@@ -782,16 +491,6 @@ def test_the_same_words_are_shown_once(memory: TidalMemory) -> None:
     assert f"says in the same words what {shown} says" in reasons.values()
 
 
-def test_many_in_the_same_words_leave_room_for_what_else_there_is(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}, tuning={"whisper.alike": 1.1}))
-    memory.remember([Note("My jazz piano lesson is on friday" + "!" * number) for number in range(20)])
-    other = memory.remember("The jazz piano is old.")
-    told = memory.whisper(TURN)
-    assert len(told.ids) == 2
-    assert other.id in told.ids
-    assert [item.stage for item in told.recall.dropped] == ["diversity"] * 19
-
-
 def test_the_same_words_of_two_people_are_two_things(memory: TidalMemory) -> None:
     said = [Exchange((Message("user", "My jazz piano lesson is on friday.", speaker=name),)) for name in ("Ann", "Bob")]
     memory.record_many(said)
@@ -807,16 +506,6 @@ def test_who_searches_gets_all_of_them(memory: TidalMemory) -> None:
     assert not found.dropped
 
 
-def test_nothing_is_alike_when_the_settings_say_so(open_memory: Any) -> None:
-    memory = open_memory(
-        settings=Settings(whisper={"threshold": 0.01}, tuning={"whisper.alike": 1.1, "whisper.line_threshold": 0.0})
-    )
-    memory.remember(copies(20))
-    told = memory.whisper(TURN)
-    assert len(told.ids) == 3
-    assert "diversity" not in {item.stage for item in told.recall.dropped}
-
-
 @pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
 def test_every_profile_speaks_and_is_silent(open_memory: Any, profile: str) -> None:
     texts = ["Jazz piano lesson on friday.", "My piano is old.", "The lesson was long.", "Jazz is my thing."]
@@ -828,12 +517,3 @@ def test_every_profile_speaks_and_is_silent(open_memory: Any, profile: str) -> N
     plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"threshold": 0.0}))
     plain.remember("Nothing like it.")
     assert plain.whisper("jazz piano lesson"), "a threshold of nothing lets everything through"
-
-
-def test_a_question_that_is_asked_again_brings_up_nothing_that_has_nothing_to_do_with_it(memory: TidalMemory) -> None:
-    memory.record("The crate goes to Split on the ferry.", "I booked it.", thread="monday")
-    asked = memory.record("Look everywhere.", thread="monday")
-    told = memory.whisper("Look everywhere.")
-    assert not told
-    assert told.recall is not None
-    assert next(item for item in told.recall.dropped if item.id == asked.entries[0]).stage == "threshold"

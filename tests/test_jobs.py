@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from tests.graph.scripted import Scripted
 from tests.inside import storage_of
 from tests.tuned import tuned
 from tests.waiting import eventually
-from tidal_plugins import EmbeddingError, HashingEmbedder, ReadOnly, Settings, StorageError, TidalMemory
+from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, ReadOnly, Settings, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
@@ -86,13 +85,6 @@ def test_all_are_done_once_in_order(store: SQLiteStorage, clock: FrozenClock, mo
     assert swims.done == names
     assert max(map(len, swims.asked)) == most
     assert run(jobs, swims, HERE).results == left(jobs) == []
-
-
-def test_no_more_are_done_than_the_limit(store: SQLiteStorage, clock: FrozenClock) -> None:
-    jobs = queue(store, clock)
-    add(store, *"abcdefg")
-    assert sum(run(jobs, Swims(jobs), HERE, limit=5).results) == 5
-    assert left(jobs) == ["f", "g"]
 
 
 def test_what_fails_is_tried_again_later_and_with_fewer_others(store: SQLiteStorage, clock: FrozenClock) -> None:
@@ -194,21 +186,6 @@ def test_a_few_wait_for_others_until_one_has_waited_long(store: SQLiteStorage, c
     assert swims.done == [*"abcdef"]
 
 
-def test_a_job_is_left_for_a_while_to_the_process_that_stored_it(store: SQLiteStorage, clock: FrozenClock) -> None:
-    class Shy(Swims):
-        own_first = True
-
-    jobs, other = queue(store, clock, orphaned=120.0), queue(store, clock)
-    add(store, "theirs", by=other.throttle.name)
-    add(store, "mine", by=jobs.throttle.name)
-    shy = Shy(jobs)
-    run(jobs, shy, HERE, own=True)
-    assert shy.done == ["mine"]
-    clock.advance(seconds=121)
-    run(jobs, shy, HERE, own=True)
-    assert shy.done == ["mine", "theirs"]
-
-
 def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQLiteStorage, clock: FrozenClock) -> None:
     class Embeds(Swims):
         spares = (EmbeddingError,)
@@ -228,9 +205,6 @@ def test_a_text_that_cannot_be_embedded_is_put_back_alone_and_at_once(store: SQL
 
 
 # every kind that a memory has
-
-
-WAYS = {"link": "ingestion.uses.Linker", "supersede": "facts.finding.SupersessionFinder"}
 
 
 def fail(*_: object) -> int:
@@ -278,20 +252,6 @@ def test_closing_with_time_does_the_jobs_of_all_kinds(open_memory: OpenMemory) -
     again = open_memory(settings=BY_HAND)
     assert not any(counts(again).values())
     assert again.check().waiting == 0
-
-
-@pytest.mark.parametrize("way", ["link", "supersede"])
-def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    memory = open_memory(settings=BY_HAND)
-    told(memory)
-    ask = {"link": memory.associations.link_pending, "supersede": memory.supersessions.find}[way]
-    with monkeypatch.context() as broken:
-        broken.setattr(f"tidal_plugins.{WAYS[way]}.do", fail)
-        for _ in range(Tuning.of(BY_HAND).graph.attempts + 1):
-            assert ask() == 0
-    assert counts(memory)[f"job:{way}"] == 2
-    ask()
-    assert counts(memory)[f"job:{way}"] == 0
 
 
 def test_what_needs_no_embedder_is_done_while_it_is_away(open_memory: OpenMemory) -> None:
@@ -346,14 +306,6 @@ def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memor
         assert not any(counts(memory).values())
 
 
-@pytest.mark.parametrize("timeout", [math.inf, 1e12])
-def test_closing_may_wait_for_as_long_as_it_takes(open_memory: OpenMemory, timeout: float) -> None:
-    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}))
-    memory.record("Our ferry leaves on 5 March.", "Noted.")
-    memory.close(timeout=timeout)
-    assert not any(counts(open_memory(settings=BY_HAND)).values())
-
-
 def test_what_is_opened_for_reading_says_so_when_asked_to_work(open_memory: OpenMemory) -> None:
     with open_memory(settings=BY_HAND) as memory:
         told(memory)
@@ -361,24 +313,6 @@ def test_what_is_opened_for_reading_says_so_when_asked_to_work(open_memory: Open
     for ask in (reading.graph.index_pending, reading.associations.link_pending, reading.supersessions.find):
         with pytest.raises(ReadOnly):
             ask()
-
-
-@pytest.mark.parametrize("change", ["load", "merge"])
-def test_what_changes_the_graph_by_hand_is_written_anew_after_the_next_opening(
-    open_memory: OpenMemory, change: str
-) -> None:
-    with open_memory(settings=BY_HAND) as memory:
-        memory.graph.relate("Ana", "works_at", "the mint")
-        memory.graph.relate("Bo", "lives_in", "Bern")
-        there = memory.scoped("there")
-        there.graph.load(memory.graph.export(), source="a file")
-        if change == "merge":
-            there.graph.index_pending()
-            there.graph.merge("Ana", "Bo")
-        assert counts(there)["job:entries"] > 0
-    with open_memory(settings=Settings(tuning={"graph.quiet": 0.0})) as memory:
-        memory.close(timeout=120)
-    assert not any(counts(open_memory(settings=BY_HAND).scoped("there")).values())
 
 
 def test_recall_follows_what_changes_the_graph_by_hand(open_memory: OpenMemory) -> None:
@@ -403,3 +337,44 @@ def test_erasing_a_turn_takes_its_jobs_along(open_memory: OpenMemory) -> None:
     told(memory)
     memory.forget(*(memory.episodes.id_of(id_) for id_ in ("one", "two")))
     assert not any(counts(memory).values())
+
+
+UNREAD = Settings(graph={"background": False})
+SAID = "The billing service depends on PostgreSQL."
+
+
+def test_close_waits_for_queued_work(open_memory: Any) -> None:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 60})) as memory:
+        memory.record(SAID)
+        memory.scoped("user", "42").record(SAID)
+        memory.close(timeout=60)
+    with open_memory(settings=UNREAD) as again:
+        assert again.graph.pending() == []
+        assert again.scoped("user", "42").graph.pending() == []
+        assert [relation.predicate for relation in again.graph.relations()] == ["depends_on"]
+
+
+def test_close_leaves_queued_work_in_the_queue(open_memory: Any) -> None:
+    with open_memory(settings=Settings(tuning={"graph.quiet": 60})) as memory:
+        kept = memory.record(SAID)
+    with open_memory(settings=UNREAD) as again:
+        assert [item.episode for item in again.graph.pending()] == [kept.id]
+
+
+@pytest.mark.parametrize("timeout", [-1, "soon", None, True, float("nan")])
+def test_a_timeout_is_a_number_of_seconds(memory: TidalMemory, timeout: Any) -> None:
+    with pytest.raises(InvalidInput):
+        memory.close(timeout=timeout)
+
+
+def test_opening_one_scope_resumes_the_work_of_all(tmp_path: Path) -> None:
+    path, scopes = tmp_path / "agent.db", [("user", "1"), ("user", "2")]
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
+        for scope in scopes:
+            memory.scoped(*scope).record(SAID)
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(tuning={"graph.quiet": 0.0})) as memory:
+        memory.close(timeout=60)
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
+        for scope in scopes:
+            assert memory.scoped(*scope).graph.pending() == []
+            assert len(memory.scoped(*scope).graph.relations()) == 1

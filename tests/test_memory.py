@@ -11,14 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tidal_plugins import (
     Affect,
     Closed,
     Exchange,
-    HashingEmbedder,
     InvalidInput,
     Message,
     Note,
@@ -167,16 +165,6 @@ def test_an_episode_is_found_by_the_meaning_of_its_summary(memory: TidalMemory) 
     assert best.id == episode.id
     assert best.text == episode.summary == "How is the weather in Oslo? → [weather] Minus three degrees."
     assert all(hit.entry.kind != "episode" for hit in memory.recall("weather in Oslo"))
-
-
-def test_what_a_whisper_injected_is_not_indexed(memory: TidalMemory) -> None:
-    memory.record("I play jazz piano every evening", "Noted.")
-    whisper = memory.whisper("jazz piano in the evening")
-    assert whisper
-    episode = memory.record(f"{whisper}\n\nWhat should I practise?", f"As I recall:\n{whisper}\nscales.")
-    assert episode.query == f"{whisper}\n\nWhat should I practise?", "verbatim"
-    said = [memory.get(id_).text for id_ in episode.entries]
-    assert said == ["What should I practise?", "As I recall:\nscales."]
 
 
 # remember
@@ -341,13 +329,6 @@ def test_an_unused_conversation_is_archived_in_time_and_a_skill_never(memory: Ti
     assert texts(memory.recall("Oslo")) == ["to reach Oslo take the train"]
 
 
-def test_what_stirred_stays_warm_longer(memory: TidalMemory) -> None:
-    calm = memory.record("the meeting is at ten", "ok")
-    stirred = memory.record("I HATE this, it is a horrible terrible disaster!!! I am furious!", "Oh no.")
-    lives = [memory.get(episode.entries[0]).tier.half_life for episode in (calm, stirred)]
-    assert lives == [72, 240]
-
-
 # scopes
 
 
@@ -371,26 +352,7 @@ def test_nothing_crosses_scopes(memory: TidalMemory) -> None:
     assert mine.get(note.id) == note
 
 
-def test_the_same_turn_in_two_scopes_is_two_episodes(memory: TidalMemory) -> None:
-    here, there = memory.record("hi", id="t"), memory.scoped("b").record("hi", id="t")
-    assert here.id != there.id
-    assert memory.remember("x").id != memory.scoped("b").remember("x").id
-    assert memory.scoped("a", "b").episodes.id_of("t") != memory.scoped("a").scoped("ab").episodes.id_of("t")
-
-
-def test_each_scope_has_its_own_mood(memory: TidalMemory) -> None:
-    memory.record("I am so happy, this is wonderful!!!", "Great, I love it! " * 20)
-    assert memory.affect.state().valence > 0.1
-    assert memory.scoped("other").affect.state() == Affect()
-
-
 # life
-
-
-def test_a_memory_outlives_the_object(open_memory: Any) -> None:
-    with open_memory() as memory:
-        episode = memory.record("I play jazz piano", "Noted.")
-    assert open_memory().episodes[episode.id] == episode
 
 
 @pytest.mark.parametrize("of_a_view", [True, False])
@@ -404,15 +366,6 @@ def test_closing_one_view_closes_all(memory: TidalMemory, of_a_view: bool) -> No
         for use in (*(partial(call, "x y z") for call in calls), closed.episodes.list, closed.affect.state):
             with pytest.raises(Closed):
                 use()
-
-
-def test_settings_shape_the_memory(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recall={"limit": 2, "profile": "attention"}))
-    for n in range(5):
-        memory.remember(f"jazz note {n}")
-    recall = memory.recall("jazz note")
-    assert (len(recall), recall.profile) == (2, "attention")
-    assert memory.settings.recall.limit == 2
 
 
 class Answers:
@@ -439,44 +392,7 @@ def test_an_estimator_that_fails_costs_the_mood_and_not_the_memory(
         assert "secret" not in caplog.text
 
 
-def test_an_estimator_may_bring_numbers_of_its_own_kind(open_memory: Any) -> None:
-    half = np.float32(0.5)
-    memory = open_memory(emotion=Answers(Affect(half, half, {"joy": half}), Affect(half, half)))
-    memory.record("what a day", "indeed " * 60)
-    assert memory.affect.state().valence == pytest.approx(0.2625)  # .25 + .05 · (.5 − .25)
-    unfeeling = open_memory("b.db", emotion=None)
-    unfeeling.record("I HATE this terrible disaster!!!", "ok")
-    assert unfeeling.affect.state() == Affect()
-
-
 # async, threads
-
-
-async def test_many_coroutines_record_and_recall_at_once(memory: TidalMemory) -> None:
-    written = asyncio.gather(*(memory.arecord(f"coroutine {n}", "ok", thread="s", id=str(n)) for n in range(50)))
-    read = asyncio.gather(*(memory.arecall(f"coroutine {n}") for n in range(50)))
-    episodes, _ = await written, await read
-    assert sorted(episode.turn for episode in episodes) == list(range(1, 51))
-    found = await asyncio.gather(*(memory.arecall(f"coroutine {n}", limit=1) for n in range(50)))
-    assert [recall[0].text for recall in found] == [f"coroutine {n}" for n in range(50)]
-
-
-@pytest.mark.slow
-def test_sixteen_threads_record_and_recall_without_losing_a_turn(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(storage={"durability": "fast"}))
-    start = threading.Barrier(16)
-
-    def work(thread: int) -> None:
-        start.wait()
-        for n in range(10):
-            episode = memory.record(f"thread {thread} says {n}", "ok", thread=str(thread), id=str(n))
-            hit = memory.recall(f"thread {thread} says {n}", limit=1, kinds={"conversation"}, threads=[str(thread)])[0]
-            assert hit.entry.episode == episode.id
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(work, range(16)))
-    assert stored(memory) == (160, 320)
-    assert all([e.turn for e in memory.episodes.list(thread=str(t))] == list(range(1, 11)) for t in range(16))
 
 
 def test_two_threads_recording_one_turn_make_one_episode(open_memory: Any, tmp_path: Path) -> None:
@@ -508,30 +424,6 @@ def test_meaning_finds_what_shares_no_word(open_memory: Any, minilm: OnnxEmbedde
     assert "Lisbon" in str(whisper)
     assert not memory.whisper("Prove that the square root of two is irrational.")
     assert not memory.whisper("thanks, great!")
-
-
-def test_an_upset_turn_changes_what_comes_up(memory: TidalMemory) -> None:
-    memory.record("The garden party was a wonderful joy, I loved it!!", "How lovely, great!")
-    memory.record("The garden party was a horrible disaster, I hated it!!", "Terrible, I am sorry.")
-    calm = memory.recall("garden party", affect=Affect(), profile="tidal")
-    upset = memory.recall("garden party", affect=Affect(-0.9, 0.9), profile="tidal")
-    assert {hit.id for hit in calm} == {hit.id for hit in upset}
-    assert upset[0].entry.affect
-    assert upset[0].entry.affect.valence < 0
-    assert "feeling" in upset[0].why.factors
-    assert "feeling" not in calm[0].why.factors
-
-
-def test_an_embedder_without_an_id_serves(open_memory: Any) -> None:
-    class Plain:
-        dimensions = 64
-
-        def embed(self, texts: Sequence[str]) -> list[list[float]]:
-            return HashingEmbedder(64).embed(texts).tolist()
-
-    memory = open_memory(embedder=Plain())
-    memory.record("I play jazz piano", "Noted.")
-    assert memory.recall("jazz")
 
 
 def test_an_answer_of_the_wrong_type_is_refused(memory: TidalMemory) -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,10 +24,6 @@ sys.stdin.read()
 """
 
 
-def name_of(url: str) -> str:
-    return urlsplit(url).path.lstrip("/")
-
-
 @pytest.mark.slow
 def test_a_server_ends_with_a_process_that_is_killed() -> None:
     programs = needs_programs()
@@ -42,12 +37,3 @@ def test_a_server_ends_with_a_process_that_is_killed() -> None:
     assert eventually(lambda: not folder.exists())
     search = ["pgrep", "-f", f"{folder}/data"]
     assert eventually(lambda: not subprocess.run(search, capture_output=True, check=False).stdout)
-
-
-@pytest.mark.slow
-def test_a_command_is_given_the_url_of_a_server() -> None:
-    needs_programs()
-    code = "import psycopg, sys; print(psycopg.connect(sys.argv[1]).execute('SELECT 6 * 7').fetchone())"
-    command = [sys.executable, str(ROOT / "tools" / "postgres.py"), sys.executable, "-c", code, "{url}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "(42,)\n"

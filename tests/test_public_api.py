@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -92,13 +91,6 @@ def test_a_pattern_is_copied_and_pickled(used):
         if used:
             assert pattern.search("lamp two")
         assert again(pattern).search("a lamp two")[1] == "lamp"
-
-
-def test_threads_may_use_a_pattern_first_at_once():
-    pattern = lazy_re("l(a+)mp")
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: pattern.search("a laamp")[1], range(64)))
-    assert set(found) == {"aa"}
 
 
 @pytest.mark.slow

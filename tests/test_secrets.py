@@ -171,17 +171,6 @@ def test_the_graph_reads_no_secret_and_quotes_none(told: TidalMemory) -> None:
     assert SECRET not in repr((relations, quotes, told.graph.search(SECRET)))
 
 
-def test_consolidated_facts_and_retrievers_show_none(told: TidalMemory) -> None:
-    import langchain_tidal
-    import llama_index_tidal
-
-    documents = langchain_tidal.TidalRetriever(told).invoke(ASKED)
-    nodes = llama_index_tidal.TidalRetriever(told).retrieve(ASKED)
-    assert any("[password]" in document.page_content for document in documents)
-    assert any("[password]" in node.text for node in nodes)
-    assert SECRET.casefold() not in repr((documents, nodes)).casefold()
-
-
 def test_a_message_that_the_model_sees_is_no_memory_though_its_secret_is_hidden(told: TidalMemory) -> None:
     place = Place(told, None)
     assert entry_id(told) in surface(place, ASKED).whisper.ids
@@ -303,15 +292,6 @@ def test_fields_within_strings_and_beside_their_names_are_masked(open_memory: An
     assert is_clean(tmp_path, PASSWORD)
 
 
-def test_a_stores_values_are_masked_too(open_memory: Any) -> None:
-    store = store_of(open_memory())
-    store.put(("logins",), "harbour", {"user": "ann", "password": PASSWORD, "berth": 7})
-    item = store.get(("logins",), "harbour")
-    assert item is not None
-    assert (item.value["user"], item.value["berth"]) == ("ann", 7)
-    assert item.value["password"].startswith("[password ·")
-
-
 def test_a_turn_with_a_secret_is_one_turn_however_often_it_comes(memory: TidalMemory) -> None:
     turn = memory.record(WIFI, "Noted.", thread="a", id="t")
     assert memory.record(WIFI, "Noted.", thread="a", id="t").id == turn.id
@@ -329,13 +309,6 @@ def test_a_turn_with_a_secret_is_one_turn_however_often_it_comes(memory: TidalMe
 
 def replaced(exchange: Exchange, old: str, new: str) -> Exchange:
     return Exchange(tuple(Message(m.role, m.text.replace(old, new)) for m in exchange.messages))
-
-
-def test_a_history_that_quotes_the_stored_form_is_known(memory: TidalMemory) -> None:
-    turn = memory.record(WIFI, "Noted.", thread="a", id="t")
-    stored = memory.episodes[turn.id].messages[0].text
-    again = memory.record(stored, "Noted.", thread="b")
-    assert memory.episodes[again.id].messages[0].text == stored, "a mask is not masked again"
 
 
 @pytest.mark.parametrize("said", [*TOLD.values(), f"Use postgresql://ann:{PASSWORD}@db-1:5432/tides once."])
@@ -397,13 +370,6 @@ def test_refused_secrets_raise_and_nothing_is_written(open_memory: Any, tmp_path
     assert is_clean(tmp_path, PASSWORD)
 
 
-def test_kept_secrets_stand_in_the_store(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recording={"secrets": "keep"}))
-    turn = memory.record(WIFI)
-    assert memory.episodes[turn.id].messages[0].text == WIFI
-    assert PASSWORD not in repr(memory.recall("wifi password"))
-
-
 class Boats:
     """Finds the names of boats, which this owner does not want stored."""
 
@@ -449,10 +415,3 @@ def test_a_redactor_that_fails_is_an_error_and_nothing_is_written(open_memory: A
     with pytest.raises(ComponentError):
         memory.remember("The crane is green.")
     assert not memory.episodes.list()
-
-
-def test_what_is_no_redactor_is_refused(open_memory: Any) -> None:
-    with pytest.raises(InvalidInput, match="method find"):
-        open_memory("a.db", redactor=object())
-    with pytest.raises(InvalidInput, match="redactor of your own"):
-        open_memory("b.db", redactor=Boats(), settings=Settings(recording={"secrets": "keep"}))

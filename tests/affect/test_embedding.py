@@ -24,9 +24,9 @@ from tidal_plugins import (
     OnnxEmbedder,
 )
 from tidal_plugins.affect.default import DefaultEmotion
-from tidal_plugins.affect.embedding import LABELS, PLACES, PRIMARY, SHIPPED, Probe, load, save
+from tidal_plugins.affect.embedding import LABELS, PRIMARY, SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
-from tidal_plugins.protocols import Embedder, EmotionEstimator
+from tidal_plugins.protocols import Embedder
 
 SENTENCES = sentences(__file__)
 
@@ -103,15 +103,6 @@ def test_words_and_vector_speak_together(tmp_path: Path) -> None:
     assert awful < long < 0
 
 
-def test_vectors_that_the_caller_has_are_not_made_again(minilm: Embedder) -> None:
-    embedder = Nameless(minilm)
-    emotion, texts = EmbeddingEmotion(embedder), list(FELT)
-    assert embedder.embedded == 1, "the probe text"
-    found = emotion.estimate(texts, minilm.embed(texts))
-    assert embedder.embedded == 1
-    assert [round(affect.valence, 4) for affect in emotion.estimate(texts)] == [round(a.valence, 4) for a in found]
-
-
 def test_blank_texts_and_rows_of_zeros_are_neutral(emotion: EmbeddingEmotion, minilm: Embedder) -> None:
     vectors = minilm.embed(["I hate it", "I hate it"])
     vectors[1] = 0
@@ -146,15 +137,6 @@ def test_numbers_are_those_of_the_mapping(tmp_path: Path) -> None:
     assert affect.arousal == pytest.approx(0.8 * 0.6, abs=0.005)  # LIVELY · the place of joy
 
 
-def test_every_label_has_a_place_and_parts_that_sum_to_one() -> None:
-    assert len(LABELS) == 28
-    for label, place in PLACES.items():
-        assert -1 <= place.valence <= 1
-        assert -1 <= place.activation <= 1
-        assert set(place.parts) <= set(PRIMARY)
-        assert sum(place.parts.values()) == (0 if label == "neutral" else 1)
-
-
 # which embedder they are for
 
 
@@ -165,26 +147,6 @@ def test_weights_are_for_one_embedder_known_by_its_id_and_dimensions_or_by_its_v
             EmbeddingEmotion(other)
         assert DefaultEmotion(lambda other=other: other).estimate([HATED]) == LexiconEmotion().estimate([HATED])
     assert EmbeddingEmotion(Nameless(minilm)).estimate([HATED])[0].valence < 0
-
-
-def test_a_memory_refuses_a_reader_of_other_vectors_than_its_own(
-    open_memory: Any, tmp_path: Path, minilm: Embedder
-) -> None:
-    emotion = EmbeddingEmotion(minilm)
-    with pytest.raises(EmbedderMismatch, match="HashingEmbedder"):
-        open_memory("other.db", embedder=HashingEmbedder(384), emotion=emotion)
-    assert not (tmp_path / "other.db").exists()
-    open_memory("same.db", embedder=minilm, emotion=emotion)
-
-
-def test_the_default_asks_nothing_of_the_embedder_before_the_first_text(minilm: Embedder) -> None:
-    embedder = Nameless(minilm)
-    emotion = DefaultEmotion(lambda: embedder)
-    assert isinstance(emotion, EmotionEstimator)
-    assert embedder.embedded == 0
-    for _ in range(2):
-        assert emotion.estimate([HATED], minilm.embed([HATED])) == EmbeddingEmotion(minilm).estimate([HATED])
-    assert embedder.embedded == 1, "the probe text, once"
 
 
 # the file
@@ -199,14 +161,6 @@ def test_the_shipped_weights_are_small_data_with_attribution(minilm: OnnxEmbedde
     assert about["labels"] == list(LABELS)
     assert "GoEmotions" in about["attribution"]
     assert "Apache-2.0" in about["attribution"]
-
-
-def test_the_same_numbers_are_the_same_bytes(tmp_path: Path) -> None:
-    first, again = tmp_path / "first.npz", tmp_path / "again.npz"
-    save(first, load())
-    save(again, load(first))
-    assert first.read_bytes() == again.read_bytes()
-    assert np.array_equal(load(again).weight, load().weight)
 
 
 @pytest.mark.parametrize(
@@ -315,10 +269,3 @@ def test_a_long_text_feels_as_its_passages_do_on_average(open_memory: Any, minil
         for text in (calm + "I am furious that it destroyed everything! " * 40, calm)
     )
     assert mixed.get("anger", 0) > plain.get("anger", 0)
-
-
-def test_an_outburst_colours_its_own_recall(open_memory: Any, minilm: Embedder) -> None:
-    memory = open_memory(embedder=minilm)
-    memory.record("The printer printed my thesis overnight.", "Noted.")
-    whisper = memory.whisper("I am furious about the printer and my thesis!!!")
-    assert whisper.recall.affect.emotions["anger"] > 0.5

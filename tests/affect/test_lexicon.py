@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from tests.sentences import sentences
 from tidal_plugins import Affect, LexiconEmotion, TidalError
 from tidal_plugins.affect import lexicon
 from tidal_plugins.affect.lexicon import READ_CHARS
-from tidal_plugins.protocols import EmotionEstimator
 
 SENTENCES = sentences(__file__)
 
@@ -64,14 +62,6 @@ def test_texts_without_english_words_are_neutral() -> None:
         assert estimate(text) == Affect()
 
 
-def test_one_affect_for_each_text_in_order() -> None:
-    assert isinstance(LexiconEmotion(), EmotionEstimator)
-    first, second, third = LexiconEmotion().estimate([UPSET[0], "", ELATED[0]])
-    assert first.valence < 0 < third.valence
-    assert second == Affect()
-    assert LexiconEmotion().estimate([]) == []
-
-
 @given(st.text(max_size=300) | st.lists(st.sampled_from([*UPSET, *ELATED, *CALM, "!!!", "\n", "😁"])).map(" ".join))
 def test_every_text_stays_within_the_ranges(text: str) -> None:
     affect = estimate(text)
@@ -83,14 +73,6 @@ def test_every_text_stays_within_the_ranges(text: str) -> None:
 @pytest.mark.parametrize("unit", ["not good ", "hate.\n", "!", "a", "😁", "😁 ", "but "])
 def test_time_is_bounded_whatever_the_text(unit: str) -> None:
     assert grows_linearly(estimate, lambda chars: unit * (chars // len(unit)), 200_000)
-
-
-def test_threads_may_share_one_estimator() -> None:
-    estimator, texts = LexiconEmotion(), [*UPSET, *ELATED, *CALM]
-    expected = estimator.estimate(texts)
-    lexicon._analyzer.cache_clear()
-    with ThreadPoolExecutor(8) as threads:
-        assert all(found == expected for found in threads.map(estimator.estimate, [texts] * 16))
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,14 +74,6 @@ def test_a_turn_feels_like_its_most_charged_sentence(memory: TidalMemory) -> Non
     assert close(memory.affect.state(), -0.3991, 0.1)
 
 
-def test_of_a_long_turn_its_ends_are_read(memory: TidalMemory) -> None:
-    calm = ["0.0/0.0…"] * 8
-    memory.record(" ".join([*calm, "-0.8/0.6…", *calm]), None)
-    assert memory.affect.state() == Affect()
-    memory.record(" ".join([*calm, *calm, "-0.8/0.6…"]), None)
-    assert close(memory.affect.state(), -0.4, 0.0)
-
-
 @pytest.mark.parametrize(
     ("lengths", "valence", "arousal"),
     [
@@ -103,22 +95,6 @@ def test_it_relaxes_by_half_in_six_hours(memory: TidalMemory, clock: FrozenClock
     for passed, valence, arousal in ((6, -0.17, 0.1525), (18, -0.0425, 0.038125), (720, 0.0, 0.0), (-1, -0.34, 0.305)):
         clock.set(NOON + timedelta(hours=passed))
         assert close(memory.affect.state(), valence, arousal), "a clock that went back changes nothing"
-
-
-def test_the_next_exchange_starts_from_the_relaxed_state(memory: TidalMemory, clock: FrozenClock) -> None:
-    advance(memory, UPSET, GLAD, LONG)
-    clock.advance(hours=6)
-    # −.17 and .1525 are left; −.17 + .5·(−.8 + .17) = −.485 and .37625; then −.485 − .05·.315 and .37625 + .05·.22375.
-    assert close(advance(memory, UPSET, UPSET, LONG), -0.50075, 0.3874375)
-
-
-def test_it_stays_in_range_and_comes_near_what_goes_on(memory: TidalMemory, clock: FrozenClock) -> None:
-    most = Affect(-1.0, 1.0)
-    for _ in range(20):
-        state = advance(memory, most, most, LONG)
-        assert -1 <= state.valence <= 0 <= state.arousal <= 1
-        clock.advance(minutes=1)
-    assert state.intensity > 0.9
 
 
 def test_an_old_conversation_imported_late_leaves_the_live_state_alone(memory: TidalMemory) -> None:

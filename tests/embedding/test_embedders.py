@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -107,14 +106,6 @@ def test_a_missing_folder_and_impossible_settings_are_refused(tmp_path: Any, mod
         OnnxEmbedder(precision="int4")  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("module", ["tidal_plugins", "tidal_plugins.embedding"])
-def test_importing_it_imports_nothing_heavy(module: str) -> None:
-    heavy = {"numpy", "onnxruntime", "tokenizers", "huggingface_hub", "torch", "transformers", "sentence_transformers"}
-    ran = run(f"import sys; from {module} import OnnxEmbedder; print({heavy!r} & set(sys.modules))")
-    assert ran.stdout.strip() == "set()", ran.stderr
-
-
 FORK = """
 import os, signal, sys, threading
 from tidal_plugins import OnnxEmbedder, SentenceTransformerEmbedder
@@ -161,14 +152,6 @@ def test_it_works_after_a_fork(embedder: str, end: str) -> None:
 
 HASHED = ["The harbour lights are green tonight", "Zwölf Boxkämpfer jagen", "東京で働いています", "ok"]
 """Texts whose vectors are the same bits as ever."""
-
-
-@pytest.mark.slow
-def test_another_process_gives_the_same_bits() -> None:
-    code = f"from tidal_plugins.embedding import HashingEmbedder as H; print(H().embed({HASHED!r}).tobytes().hex())"
-    environment = {"PYTHONHASHSEED": "7", "PYTHONPATH": "."}
-    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    assert bytes.fromhex(ran.stdout.decode()) == HashingEmbedder().embed(HASHED).tobytes()
 
 
 def test_hashed_vectors_are_the_same_bits_as_ever_under_an_id_for_each_size() -> None:

@@ -63,23 +63,6 @@ def test_another_embedder_neither_reads_nor_writes(open_memory: OpenMemory, writ
         other.remember("hello again")
 
 
-def test_reading_claims_nothing(open_memory: OpenMemory) -> None:
-    open_memory(embedder=Plain()).recall("hello")
-    open_memory(embedder=HashingEmbedder(32)).remember("hello")
-    with pytest.raises(EmbedderMismatch):
-        open_memory(embedder=Plain()).recall("hello")
-
-
-def test_the_probe_is_made_once(open_memory: OpenMemory) -> None:
-    plain = Plain()
-    memory = open_memory(embedder=plain)
-    memory.remember("hello")
-    calls = plain.calls
-    for number in range(3):
-        memory.recall(f"hello {number}")
-    assert plain.calls == calls + 3
-
-
 def test_an_error_of_the_library_passes_and_any_other_is_named(open_memory: OpenMemory) -> None:
     with pytest.raises(EmbeddingError, match="no weights"):
         open_memory(embedder=Broken(EmbeddingError("no weights here"))).remember("a")

@@ -119,16 +119,6 @@ def test_a_damaged_model_is_refused(bundle):
         OnnxEmbedder().embed(["anything"])
 
 
-@pytest.mark.parametrize("name", ["int8.onnx", "tokenizer.json"])
-def test_a_missing_file_makes_it_unavailable_until_it_is_back(bundle, name):
-    (bundle / name).rename(bundle / "elsewhere")
-    embedder = OnnxEmbedder()
-    with pytest.raises(EmbeddingError):
-        embedder.load()
-    (bundle / "elsewhere").rename(bundle / name)
-    assert embedder.embed(["now"]).shape == (1, 384)
-
-
 @pytest.mark.parametrize("library", ["onnxruntime", "tokenizers"])
 def test_a_missing_library_makes_it_unavailable(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
@@ -201,16 +191,6 @@ def test_a_folder_is_pooled_as_it_says(tmp_path, pooling, expected):
     both = embedder.embed(["cat", "cat cat cat"])
     np.testing.assert_allclose(both[0], expected, rtol=1e-5)
     assert embedder.dimensions == 3
-
-
-def test_a_folders_own_sentence_vectors_are_taken(tmp_path):
-    embedder = OnnxEmbedder(str(exported(tmp_path / "tiny", pooled=True, inputs=["input_ids", "token_type_ids"])))
-    np.testing.assert_allclose(embedder.embed(["cat"])[0], unit(CAT, CAT**2, 1), rtol=1e-5)
-
-
-def test_a_folder_says_where_texts_are_cut_off(tmp_path):
-    embedder = OnnxEmbedder(exported(tmp_path / "tiny", max_tokens=4))
-    np.testing.assert_allclose(embedder.embed(["cat " * 9])[0], means(CLS, CAT, CAT, SEP), rtol=1e-5)
 
 
 def test_a_folders_id_names_it_and_its_model(tmp_path):

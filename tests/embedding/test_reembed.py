@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,62 +141,6 @@ def test_what_is_recorded_and_forgotten_meanwhile_is_right(open_memory: OpenMemo
 
 
 @pytest.mark.slow
-def test_a_thread_that_records_all_the_time_loses_nothing_and_meets_no_error(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    fill(memory, notes=250)
-    ready, stop, written, errors = threading.Event(), threading.Event(), list[str](), list[BaseException]()
-
-    def write() -> None:
-        try:
-            while not stop.is_set():
-                word = f"glass{len(written)}"
-                memory.record(f"I like {word}", "Noted.", thread="t")
-                memory.whisper(f"what about {word}?")
-                memory.recall(f"{word} in 2025 before the move")
-                written.append(word)
-                ready.set()
-        except BaseException as error:
-            errors.append(error)
-            ready.set()
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    ready.wait(100)
-    for embedder in (NEW, OLD, NEW, OLD, NEW):
-        memory.reembed(embedder)
-    stop.set()
-    thread.join()
-    assert not errors
-    for word in written:
-        [hit] = [hit for hit in memory.recall(f"I like {word}", limit=50) if hit.entry.text == f"I like {word}"]
-        assert hit.why.vector_rank == 1, "its vector is the new embedder's"
-
-
-class Reranking:
-    """Calls ``before`` between the search and the associations of a recall."""
-
-    def __init__(self) -> None:
-        self.before: Callable[[], Any] = lambda: None
-
-    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        self.before()
-        return [1.0] * len(texts)
-
-
-def test_associations_are_read_with_the_new_vector_if_the_switch_comes_before_them(open_memory: OpenMemory) -> None:
-    reranking = Reranking()
-    memory, other = open_memory(embedder=OLD, reranker=reranking), open_memory(embedder=OLD)
-    memory.remember([Note(f"tea {n} with milk", tags=["kitchen"]) for n in range(30)])
-    reranking.before = lambda: memory.reembed(NEW)
-    found = memory.recall("tea 3 with milk", limit=3, associative=True)
-    assert len(found) > 3
-    memory.reembed(OLD)
-    reranking.before = lambda: other.reembed(NEW)
-    with pytest.raises(EmbedderMismatch):
-        open_memory(embedder=OLD, reranker=reranking).recall("tea 3 with milk", limit=3, associative=True)
-
-
-@pytest.mark.slow
 def test_another_process_that_records_meanwhile_loses_nothing(open_memory: OpenMemory, tmp_path: Path) -> None:
     code = """
 import sys
@@ -265,42 +208,6 @@ def test_an_embedder_that_fails_loses_nothing_and_goes_on_where_it_was(open_memo
     count = memory.reembed(NEW, progress=lambda done, of: told.append(done))
     assert told[0] == told[-1] - count > 0
     assert memory.recall("glass meanwhile")[0].entry.text == "glass meanwhile"
-
-
-def test_an_embedder_that_does_not_work_costs_nothing(open_memory: OpenMemory) -> None:
-    memory, empty = open_memory(embedder=OLD), open_memory("empty.db", embedder=OLD)
-    fill(memory, notes=300)
-
-    def fail(_: int) -> None:
-        raise TimeoutError("too slow")
-
-    with pytest.raises(KeyboardInterrupt):
-        memory.reembed(NEW, progress=_interrupt)
-    for one in (memory, empty):
-        with pytest.raises(EmbeddingError, match="too slow"):
-            one.reembed(Counting(16, before=fail))
-        one.remember("glass meanwhile")
-    told: list[int] = []
-    memory.reembed(NEW, progress=lambda done, of: told.append(done))
-    assert told[0] > 0, "what had gathered is still there"
-    assert open_memory("empty.db", embedder=OLD).recall("glass")
-
-
-def test_another_embedder_starts_anew_and_the_old_one_gives_it_up(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=OLD)
-    fill(memory, notes=300)
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            memory.reembed(NEW, progress=_interrupt)
-    told: list[int] = []
-    memory.reembed(HashingEmbedder(16), progress=lambda done, of: told.append(done))
-    assert told[0] == 0
-    with pytest.raises(KeyboardInterrupt):
-        memory.reembed(NEW, progress=_interrupt)
-    assert memory.reembed(HashingEmbedder(16)) == 0
-    told.clear()
-    memory.reembed(NEW, progress=lambda done, of: told.append(done))
-    assert told[0] == 0
 
 
 def test_two_calls_at_once_do_no_harm(open_memory: OpenMemory, clock: FrozenClock) -> None:
@@ -388,40 +295,3 @@ def test_the_default_reader_of_emotion_follows(open_memory: OpenMemory, minilm: 
         one.record("I hate it! This is terrible!", thread="s")
     last = [one.recall("I hate it! This is terrible!", limit=1)[0].entry.affect for one in (memory, plain)]
     assert [affect and affect.emotions for affect in last] == [None, None], "a lexicon names none"
-
-
-class Turned(HashingEmbedder):
-    """Has the dimensions of the default embedder, and other vectors."""
-
-    id = "turned"
-
-    def __init__(self) -> None:
-        super().__init__(384)
-
-
-@pytest.mark.parametrize("by", ["this memory", "another one"])
-def test_emotions_are_read_off_no_vectors_but_those_that_the_weights_are_for(
-    open_memory: OpenMemory, minilm: Any, by: str
-) -> None:
-    memory, text = open_memory(embedder=minilm), "I hate it! This is terrible!"
-    memory.remember([Note(f"tea {n}") for n in range(250)])
-
-    def record(done: int, of: int) -> None:
-        if done == of:
-            memory.record(text, thread="s")
-
-    if by == "this memory":
-        memory.reembed(Turned(), progress=record)
-    else:
-        with pytest.raises(KeyboardInterrupt):
-            memory.reembed(Turned(), progress=_interrupt)
-        open_memory(embedder=Turned()).reembed(Turned())
-        record(1, 1)
-    felt = next(hit.entry.affect for hit in memory.recall(text) if hit.entry.text == text)
-    assert felt
-    assert felt.emotions is None, "a lexicon names none"
-
-
-def _interrupt(done: int, of: int) -> None:
-    if done:
-        raise KeyboardInterrupt

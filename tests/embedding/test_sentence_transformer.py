@@ -1,19 +1,13 @@
 import os
 import shutil
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.embedding.models import ID, PACKAGED, TEXTS
-from tidal_plugins import (
-    EmbeddingError,
-    HashingEmbedder,
-    OnnxEmbedder,
-    SentenceTransformerEmbedder,
-)
+from tidal_plugins import EmbeddingError, HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
 from tidal_plugins.embedding import weights
 
 
@@ -50,39 +44,12 @@ def fill(cache, folder):
 
 
 @pytest.mark.slow
-def test_loading_is_silent(capfd):
-    SentenceTransformerEmbedder().load()
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
 def test_rows_are_those_of_the_library(vectors):
     from sentence_transformers import SentenceTransformer
 
     library = SentenceTransformer(str(PACKAGED), device="cpu", local_files_only=True)
     expected = library.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_the_applications_number_of_torch_threads_is_left_alone(embedder):
-    import torch
-
-    def embed_and_count():
-        embedder.embed(["how many threads", "are there"])
-        return torch.get_num_threads()
-
-    def in_new_thread(function):
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(function).result()
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        found = [embed_and_count(), in_new_thread(embed_and_count), in_new_thread(torch.get_num_threads)]
-    finally:
-        torch.set_num_threads(before)
-    assert found == [3, 3, 3]
 
 
 @pytest.mark.slow

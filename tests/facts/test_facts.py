@@ -3,7 +3,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,9 @@ from typing import Any
 import pytest
 
 from tests.waiting import PATIENCE
-from tidal_plugins import (
-    Claim,
-    Exchange,
-    Forgotten,
-    HashingEmbedder,
-    InvalidInput,
-    Message,
-    Note,
-    NotFound,
-    Settings,
-    TidalMemory,
-)
+from tidal_plugins import Claim, Exchange, Forgotten, InvalidInput, Message, NotFound, Settings, TidalMemory
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.protocols import ClaimExtractor
-from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock
 
 HOUR = timedelta(hours=1)
@@ -64,14 +51,6 @@ def test_keys_are_found_whatever_their_case_and_spaces_and_shown_as_last_given(f
     assert dict(facts) == {"user name": "Bob"}
     assert facts["USER NAME"] == "Bob"
     assert "user_name" not in facts
-
-
-def test_a_fact_that_is_not_there_says_so(facts: Facts) -> None:
-    with pytest.raises(NotFound, match="bridge"):
-        facts["bridge"]
-    with pytest.raises(KeyError):
-        del facts["bridge"]
-    assert facts.history("bridge") == []
 
 
 def test_what_cannot_be_a_key_or_a_value_is_refused_and_changes_nothing(facts: Facts) -> None:
@@ -116,19 +95,6 @@ def test_the_same_value_again_is_no_change(facts: Facts, clock: FrozenClock) -> 
     assert [fact.value for fact in facts.history("n")] == [1, True]
 
 
-def test_the_same_value_from_another_source_holds_since_when_it_did(
-    memory: TidalMemory, facts: Facts, clock: FrozenClock
-) -> None:
-    facts.set("bridge", "up", source="inspection")
-    clock.advance(hours=1)
-    again = facts.set("bridge", "up", source="survey")
-    assert (again.since, again.recorded_at, again.source) == (NOON, NOON + HOUR, "survey")
-    assert facts.history("bridge") == [again]
-    assert facts.as_of(NOON) == {"bridge": "up"}
-    [hit] = memory.recall("bridge", kinds={"fact"})
-    assert hit.entry.source == "survey"
-
-
 def test_history_is_not_rewritten_and_does_not_begin_in_the_future(facts: Facts, clock: FrozenClock) -> None:
     facts["bridge"] = "up"
     for at in (NOON - HOUR, NOON + HOUR, datetime(2026, 3, 1, 12)):
@@ -151,19 +117,6 @@ def test_facts_survive_the_process_and_stay_in_their_scope(open_memory: Any) -> 
     memory = open_memory()
     assert memory.facts == {"bridge": "up"}
     assert memory.scoped("other").facts == {}
-
-
-def test_setting_from_many_threads_loses_no_version(facts: Facts) -> None:
-    start = threading.Barrier(4)
-
-    def write(thread: int) -> None:
-        start.wait()
-        for n in range(10):
-            facts["n"] = [thread, n]
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, range(4)))
-    assert len(facts.history("n")) == 40
 
 
 # recall
@@ -197,15 +150,6 @@ def test_recording_the_opposite_flags_a_conflict_at_once(memory: TidalMemory, fa
     assert facts["bridge"] == "up"
 
 
-def test_remembering_the_opposite_flags_a_conflict(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    notes = memory.remember(
-        [Note("The bridge is down."), Note("The bridge is not up.", source="x"), Note("All is well.")]
-    )
-    assert {conflict.entry for conflict in facts.conflicts()} == {note.id for note in notes[:2]}
-    assert {conflict.citation for conflict in facts.conflicts()} == {note.citation for note in notes[:2]}
-
-
 def test_a_retried_record_flags_once_also_after_it_was_resolved(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     for _ in range(2):
@@ -224,16 +168,6 @@ def test_what_agrees_or_asks_flags_nothing(memory: TidalMemory, facts: Facts) ->
     memory.record("If the bridge is down, call me.")
     memory.record_many([Exchange((Message("user", "The bridge is down."),), occurred_at=NOON - HOUR)])
     assert facts.conflicts() == [], "it was said before the fact held"
-
-
-def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    memory.scoped("b").record("The bridge is down.")
-    assert facts.conflicts() == []
-    memory.record("The bridge is down.")
-    assert memory.scoped("b").facts.conflicts() == []
-    with pytest.raises(NotFound):
-        memory.scoped("b").facts.resolve(facts.conflicts()[0].id, "fact")
 
 
 def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, facts: Facts) -> None:
@@ -286,36 +220,6 @@ def test_a_claim_becomes_a_value_of_the_fact_s_kind_and_what_is_no_number_stays_
     memory.record(text)
     found = facts.resolve(facts.conflicts()[0].id, "claim")
     assert (found, type(found)) == (expected, type(expected))
-
-
-def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    memory.remember("The bridge is down.", trust=0.3)
-    facts.resolve(facts.conflicts()[0].id, "claim")
-    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [0.3]
-    facts["bridge"] = "down"
-    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [1.0]
-
-
-def test_only_the_facts_that_a_text_mentions_are_read(
-    memory: TidalMemory, facts: Facts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for n in range(20):
-        facts[f"server {n} port"] = n
-    facts["userName"] = "Ann"
-    del facts["server 9 port"]
-    read: list[str] = []
-    storage, documents = type(memory._services.storage), type(memory._services.storage).documents
-
-    def spy(self: Any, scope: Any, collection: str, keys: Any = None) -> Any:
-        found = documents(self, scope, collection, keys)
-        read.extend(document.key for document in found if collection == "facts")
-        return found
-
-    monkeypatch.setattr(storage, "documents", spy)
-    memory.record("Server 7 port is 8080. The user name is Bob. Server 9 port is 4000.")
-    assert set(read) == {"server 7 port", "username"}
-    assert {conflict.key for conflict in facts.conflicts()} == {"server 7 port", "userName"}
 
 
 def test_an_unclear_resolution_is_refused(memory: TidalMemory, facts: Facts) -> None:
@@ -396,13 +300,6 @@ def test_forgetting_takes_back_a_value_that_was_taken_from_a_claim(
     assert not left(memory)
 
 
-def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    note = memory.remember("bridge of sighs", kind="fact", metadata={"fact": "bridge"})
-    memory.forget(note.id)
-    assert dict(facts) == {"bridge": "up"}
-
-
 def test_forgetting_a_fact_by_key_leaves_nothing_of_it(memory: TidalMemory, facts: Facts) -> None:
     facts["pin"] = "the word xylophone, in small letters"
     facts["pin"] = "the word xylophone, as it is written on the door"
@@ -434,17 +331,6 @@ def test_a_fact_that_was_ended_can_be_forgotten_and_says_so(memory: TidalMemory,
     assert not left(memory)
 
 
-def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    memory.record("The bridge is down.")
-    [conflict] = memory.facts.conflicts()
-    memory.facts.resolve(conflict.id, "claim")
-    id_ = memory.recall("bridge", kinds={"fact"})[0].id
-    memory.forget(conflict.entry)
-    with pytest.raises(Forgotten):
-        memory.get(id_)
-
-
 def test_forgetting_a_source_takes_its_values_out_of_history(
     memory: TidalMemory, facts: Facts, clock: FrozenClock
 ) -> None:
@@ -459,51 +345,6 @@ def test_forgetting_a_source_takes_its_values_out_of_history(
     ]
     assert memory.forget(source="hr.pdf").count == 0
     assert not left(memory)
-
-
-def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: Facts) -> None:
-    facts["owner"] = "Ann"
-    turn = memory.record("owner: Bob")
-    facts.resolve(facts.conflicts()[0].id, "claim")
-    facts.set("owner", "Bob", source="register")
-    memory.forget(turn.id)
-    assert (facts["owner"], facts.fact("owner").source) == ("Bob", "register")
-
-
-def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory: Any) -> None:
-    class Pausing(HashingEmbedder):
-        act: Any = None
-
-        def embed(self, texts: Any) -> Any:
-            act, self.act = self.act, None
-            if act:
-                act()
-            return super().embed(texts)
-
-    embedder = Pausing()
-    memory, other = open_memory(embedder=embedder), open_memory()
-    memory.facts["owner"] = "Ann"
-    turn = memory.record("owner: Xylophone")
-    [conflict] = memory.facts.conflicts()
-    embedder.act = lambda: other.forget(turn.id)
-    with pytest.raises(NotFound):
-        memory.facts.resolve(conflict.id, "claim")
-    assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
-
-
-def test_a_fact_is_set_looked_up_ended_and_forgotten(memory: TidalMemory, facts: Facts, clock: FrozenClock) -> None:
-    facts.set("bridge", "up", source="harbour office")
-    assert facts.fact("bridge").source == "harbour office"
-    memory.record("The bridge is down.")
-    [conflict] = facts.conflicts()
-    clock.advance(hours=1)
-    assert facts.resolve(conflict.id, value="half open") == "half open"
-    assert [fact.value for fact in facts.history("bridge")] == ["up", "half open"]
-    assert facts.as_of(NOON) == {"bridge": "up"}
-    facts.end("bridge")
-    assert dict(facts) == {}
-    assert facts.forget("bridge")
-    assert facts.history("bridge") == []
 
 
 # an extractor
@@ -535,12 +376,6 @@ def test_an_extractor_reads_instead_of_the_rules(memory: TidalMemory, facts: Fac
     memory.record("It collapsed last night, sadly.")
     assert [conflict.claim for conflict in facts.conflicts()] == ["down"]
     assert extractor.asked == [(["It collapsed last night, sadly."], {"bridge": "up"})]
-
-
-def test_without_facts_no_extractor_is_asked(memory: TidalMemory) -> None:
-    extractor = with_extractor(memory, [])
-    memory.record("The bridge is down.")
-    assert extractor.asked == []
 
 
 @pytest.mark.parametrize(
@@ -590,12 +425,6 @@ def test_what_an_extractor_invents_is_left_out(memory: TidalMemory, facts: Facts
     with_extractor(memory, [[claim]])
     memory.record("The bridge is down.")
     assert facts.conflicts() == []
-
-
-def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: Facts) -> None:
-    facts["bridge"] = "up"
-    facts["bridge"] = "down"
-    assert len(memory._services.storage.find(memory.scope, Where())) == 1
 
 
 def test_a_value_has_at_most_32_levels(memory: TidalMemory) -> None:

@@ -64,13 +64,6 @@ def test_a_return_to_an_earlier_value_in_the_same_words_is_the_newest(
     assert memory.recall("When does the standup start?").ids[0] in (again, once_more)
 
 
-def test_a_return_that_is_forgotten_leaves_the_value_between(memory: Any, clock: FrozenClock) -> None:
-    nine, ten = "The standup starts at 9:00.", "The standup moved to 10:00."
-    _, second, again = said(memory, clock, nine, ten, nine)
-    memory.forget(again)
-    assert memory.recall("When does the standup start?").ids[0] == second
-
-
 def recorded(memory: TidalMemory, clock: FrozenClock, *told: tuple[int, str]) -> dict[int, str]:
     """Record texts with the days on which they were said, in the order given, and return the entries' ids by day."""
     ids = {}
@@ -88,12 +81,6 @@ def test_the_order_of_recording_does_not_matter(memory: Any, clock: FrozenClock)
         scope = memory.scoped(str(order))
         ids = recorded(scope, clock, *((day, texts[day]) for day in order))
         assert scope.recall(QUERY).ids[:3] == (ids[3], ids[2], ids[1]), order
-
-
-def test_a_return_is_found_when_what_lay_between_is_recorded_last(memory: Any, clock: FrozenClock) -> None:
-    nine, ten = "The standup starts at 9:00.", "The standup moved to 10:00."
-    ids = recorded(memory, clock, (1, nine), (3, nine), (2, ten))
-    assert memory.recall("When does the standup start?").ids[0] == ids[3]
 
 
 @pytest.mark.parametrize("values", [100, 7])
@@ -120,15 +107,6 @@ def test_a_named_fact_is_superseded_until_it_is_set_anew(memory: Any, clock: Fro
     assert memory.supersessions.list() == []
 
 
-def test_a_named_fact_is_superseded_by_a_claim_and_the_link_can_be_undone(memory: Any, clock: FrozenClock) -> None:
-    memory.facts["owner of the exporter"] = "Mara Holt"
-    [new] = said(memory, clock, "The owner of the exporter is now Jonas Lind.")
-    [link] = memory.supersessions.list()
-    assert (link.replacement.old, link.replacement.new) == ("Mara Holt", "Jonas Lind")
-    memory.supersessions.undo(new, link.earlier)
-    assert not any(hit.why.superseded_by for hit in memory.recall("Who owns the exporter?"))
-
-
 def test_a_hit_says_what_it_replaces_and_the_explanation_too(memory: Any, clock: FrozenClock) -> None:
     old, new = said(memory, clock, OLD, NEW)
     first, second = memory.recall(QUERY)[:2]
@@ -140,12 +118,6 @@ def test_a_hit_says_what_it_replaces_and_the_explanation_too(memory: Any, clock:
     assert f"supersedes {old}: Friday 6 March instead of Thursday 5 March" in text
     plain = json.loads(memory.recall(QUERY).explanation().as_json())
     assert plain["hits"][0]["why"]["replaces"][0]["earlier"] == old
-
-
-def test_the_newest_is_fetched_when_the_search_did_not_bring_it(memory: Any, clock: FrozenClock) -> None:
-    old, new = said(memory, clock, OLD, NEW)
-    assert memory.recall(QUERY, limit=1).ids == (new,)
-    assert memory.recall(QUERY, limit=1, exclude=[new]).ids == (old,)
 
 
 def test_a_recall_of_the_past_sees_the_state_of_then(memory: Any, clock: FrozenClock) -> None:
@@ -204,31 +176,6 @@ def test_forgetting_either_end_removes_the_link(memory: Any, clock: FrozenClock,
     assert memory.recall(QUERY).ids == (ids[1 - end],)
 
 
-def test_what_was_forgotten_before_it_was_looked_through_gets_no_link(memory: Any, clock: FrozenClock) -> None:
-    [old] = memory.record(OLD).entries
-    clock.advance(days=1)
-    memory.record(NEW)
-    memory.forget(old)
-    assert memory.supersessions.find() == 0
-
-
-def test_scopes_do_not_supersede_each_other(memory: Any, clock: FrozenClock) -> None:
-    said(memory, clock, OLD)
-    said(memory.scoped("user", "42"), clock, NEW)
-    assert memory.supersessions.list() == []
-    assert memory.scoped("user", "42").supersessions.list() == []
-
-
-def test_two_people_who_speak_of_themselves_do_not_supersede_each_other(memory: Any, clock: FrozenClock) -> None:
-    for speaker, text in (
-        ("Ann", "My dentist appointment is on 5 March."),
-        ("Bob", "My dentist appointment moved to 6 March."),
-    ):
-        clock.advance(days=1)
-        memory.record(messages=[Message("user", text, speaker=speaker)])
-    assert memory.supersessions.find() == 0
-
-
 def test_a_whisper_leaves_out_only_what_is_sure(memory: Any, clock: FrozenClock) -> None:
     sure = "The dentist appointment moved from Thursday 5 March to Friday 6 March."
     old, new = said(memory, clock, OLD, sure)
@@ -236,32 +183,6 @@ def test_a_whisper_leaves_out_only_what_is_sure(memory: Any, clock: FrozenClock)
     assert new in whisper.ids
     assert old not in whisper.ids
     assert any(item.id == old and item.stage == "supersession" for item in whisper.recall.dropped)
-
-
-def test_a_whisper_shows_the_newer_first_where_it_is_likely(memory: Any, clock: FrozenClock) -> None:
-    old, new = said(memory, clock, OLD, NEW)
-    assert memory.whisper(QUERY).ids[:2] == (new, old)
-
-
-def test_both_halves_of_an_exchange_that_has_the_older_value_come_later(memory: Any, clock: FrozenClock) -> None:
-    memory.record("Set the page limit to 50 items.", "Done: pages have a limit of 50 items in the settings file.")
-    [new] = said(memory, clock, "New page limit is 25 items.")
-    assert memory.whisper("What is the page limit in the settings file?").ids[0] == new
-
-
-def test_documents_can_be_superseded_too(memory: Any, clock: FrozenClock) -> None:
-    document = memory.remember("Moorings: the berth of the Heron is berth 17.", source="harbour.md").id
-    [new] = said(memory, clock, "The Heron is on berth 9 this year.")
-    assert [(link.later, link.earlier) for link in memory.supersessions.list()] == [(new, document)]
-    assert memory.recall("Which berth is the Heron on?").ids[:2] == (new, document)
-
-
-def test_maintenance_looks_through_what_waits(memory: Any, clock: FrozenClock) -> None:
-    for text in (OLD, NEW):
-        clock.advance(days=1)
-        memory.record(text)
-    memory.maintenance.run()
-    assert len(memory.supersessions.list()) == 1
 
 
 def test_the_background_looks_through_every_turn(open_memory: Any, clock: FrozenClock) -> None:
@@ -318,12 +239,3 @@ def test_a_killed_process_leaves_its_work_to_the_next(tmp_path: Path, enough: in
     assert len(found) == 16
     assert all(later == earlier for later, earlier in found)
     assert links(path) == found
-
-
-def test_two_memories_of_one_file_find_each_link_once(open_memory: Any, clock: FrozenClock) -> None:
-    first, second = open_memory(settings=BY_HAND), open_memory(settings=BY_HAND)
-    for text in (OLD, NEW):
-        clock.advance(days=1)
-        first.record(text)
-    assert second.supersessions.find() + first.supersessions.find() == 1
-    assert first.supersessions.list() == second.supersessions.list()

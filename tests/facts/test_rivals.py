@@ -115,20 +115,6 @@ def test_of_two_people_not_both_speak_of_their_own(memory: Any, clock: FrozenClo
             assert len(links(scope, clock, *said)) == count
 
 
-def test_a_link_is_surer_the_more_is_said(memory: Any, clock: FrozenClock) -> None:
-    earlier = "The lease is due on 20 June."
-    sure = []
-    for later in (
-        "The lease moved from 20 June to 24 June.",
-        "The lease is due on 24 June now.",
-        "The lease is due on 24 June.",
-    ):
-        scope = memory.scoped(later)
-        links(scope, clock, earlier, later)
-        sure += [link.replacement.confidence for link in scope.supersessions.list()]
-    assert sure == sorted(set(sure), reverse=True)
-
-
 def test_rivals_that_no_link_joins_are_found_when_they_are_asked_for(memory: Any, clock: FrozenClock) -> None:
     for text in ("The retro starts at 15:00.", "Retro is at 14:30, since Ana leaves early."):
         clock.advance(days=1)
@@ -138,10 +124,3 @@ def test_rivals_that_no_link_joins_are_found_when_they_are_asked_for(memory: Any
     assert [link.later for link in second.why.superseded_by] == [first.id]
     assert memory.supersessions.list() == [], "nothing is stored by asking"
     assert ", user, was: The retro starts at 15:00." in memory.whisper("What time is the retro?").text
-
-
-def test_what_was_undone_is_not_found_when_it_is_asked_for(memory: Any, clock: FrozenClock) -> None:
-    links(memory, clock, "The retro starts at 15:00.", "The retro starts at 14:30 now.")
-    [link] = memory.supersessions.list()
-    memory.supersessions.undo(link.later, link.earlier)
-    assert not any(hit.why.superseded_by for hit in memory.recall("What time is the retro?"))

@@ -53,14 +53,6 @@ def test_a_text_may_come_back_and_what_was_forgotten_may_not(memory: TidalMemory
     assert [memory.get(id_).text for id_ in again.parts] == texts(memory) == ["A new part."]
 
 
-def test_a_document_without_parts_goes(memory: TidalMemory) -> None:
-    memory.documents.put("tide.md", notes("High tide at six."))
-    memory.documents.put("tide.md", ())
-    memory.documents.sweep()
-    assert memory.documents.list() == []
-    assert texts(memory) == []
-
-
 def test_the_same_text_in_two_documents_goes_with_the_last_of_them(memory: TidalMemory) -> None:
     memory.documents.put("one.md", notes("The ferry leaves from the west quay."))
     memory.documents.put("two.md", notes("The ferry leaves from the west quay."))
@@ -81,22 +73,6 @@ def test_a_document_that_cannot_be_read_to_its_end_stays_as_it_was(memory: Tidal
     assert memory.documents.sweep() == 64 - 1 + 64
     assert memory.documents.list() == [before]
     assert texts(memory) == ["Lock 0 opens for barge 0."]
-
-
-def test_a_document_has_no_digest_until_it_is_whole(memory: TidalMemory) -> None:
-    seen = []
-
-    def parts() -> Iterator[Note]:
-        for n in range(70):
-            yield Note(f"Buoy {n} lies north of wreck {n}.")
-            document = memory.documents.get("buoys.md")
-            seen.append(document and (document.digest, len(document.parts)))
-
-    memory.documents.put("buoys.md", parts(), digest="1")
-    assert set(seen) == {None, (None, 32), (None, 64)}
-    document = memory.documents.get("buoys.md")
-    assert document is not None
-    assert (document.digest, len(document.parts), document.stale) == ("1", 70, ())
 
 
 def test_what_cannot_be_a_document_is_refused(memory: TidalMemory) -> None:

@@ -41,20 +41,6 @@ def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenCloc
     assert gated.get(note.id) == note
 
 
-def test_the_first_of_a_scope_is_all_surprise(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recording={"gate": True}))
-    note = memory.remember("ok then", importance=1)
-    assert (note.admission.surprise, note.admission.ephemeral) == (1.0, False)
-    assert note.admission.salience == pytest.approx(0.35)  # 0.5·0.1 + 0.3·1
-
-
-def test_what_is_important_is_kept_however_well_known(gated: TidalMemory) -> None:
-    note = gated.remember(f"{FILLER} again", importance=8)
-    assert note.admission
-    assert not note.admission.ephemeral
-    assert note.tier is None
-
-
 def test_a_turn_tells_what_became_of_each_entry(gated: TidalMemory, clock: FrozenClock) -> None:
     turn = gated.record(FILLER, "Noted: nobody deploys the parser on Fridays.")
     user, agent = (turn.admissions[id_] for id_ in turn.entries)
@@ -65,12 +51,6 @@ def test_a_turn_tells_what_became_of_each_entry(gated: TidalMemory, clock: Froze
     clock.set(EXPIRY)
     assert gated.episodes[turn.id].query == FILLER
     assert turn.entries[0] not in gated.recall(FILLER).ids
-
-
-def test_a_strong_feeling_is_salient(gated: TidalMemory) -> None:
-    calm = gated.record(f"{FILLER} now")
-    stirred = gated.record("I HATE this horrible, terrible, awful disaster!!!")
-    assert calm.admissions[calm.entries[0]].intensity < stirred.admissions[stirred.entries[0]].intensity
 
 
 def test_use_lifts_the_expiry_and_mere_surfacing_does_not(gated: TidalMemory, clock: FrozenClock) -> None:
@@ -90,13 +70,6 @@ def test_use_lifts_the_expiry_of_what_does_not_decay(gated: TidalMemory, clock: 
     clock.advance(days=1000)
     hit = next(hit for hit in gated.recall(FILLER) if hit.id == note.id)
     assert hit.why.factors["strength"] == pytest.approx(1)
-
-
-def test_what_is_said_again_is_kept(gated: TidalMemory, clock: FrozenClock) -> None:
-    first = gated.record(FILLER)
-    gated.record(FILLER)
-    clock.set(EXPIRY)
-    assert first.entries[0] in gated.recall(FILLER).ids
 
 
 def test_the_ephemeral_share_is_counted_once_per_entry(gated: TidalMemory) -> None:

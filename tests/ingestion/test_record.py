@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from tidal_plugins import (
-    Affect,
-    Exchange,
-    HashingEmbedder,
-    InvalidInput,
-    Message,
-    NotFound,
-    Settings,
-    TidalMemory,
-    ToolCall,
-)
+from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, NotFound, Settings, TidalMemory, ToolCall
 from tidal_plugins.model.imported import Imported
 from tidal_plugins.testing import NOON, FrozenClock
 
@@ -47,46 +36,6 @@ def test_a_summary_tells_question_tools_and_answer(memory: TidalMemory, messages
     assert memory.record(messages=messages).summary == expected
 
 
-LONG = (
-    "word " * 500,
-    "x" * 5000,
-    " " + "x" * 5000,
-    "\n\n" + "x" * 400 + " y" * 100,
-    "One. " * 200,
-    "東京。" * 300,
-    " \n ",
-)
-
-
-@pytest.mark.parametrize("most", [40, 41, 320])
-def test_a_summary_stays_within_its_length(open_memory: Any, most: int) -> None:
-    memory = open_memory(settings=Settings(tuning={"ingestion.summary_chars": most}))
-    calls = tuple(ToolCall(f"tool{n}" * 5) for n in range(20))
-    for text in LONG:
-        user, agent = Message("user", text), Message("assistant", text)
-        calling = Message("assistant", "", tool_calls=calls)
-        short = [Message("user", "Short."), Message("assistant", text, tool_calls=calls)]
-        for messages in ([user], [agent], [user, agent], [user, calling, agent], short):
-            if any(message.text.strip() for message in messages):
-                made = memory.record(messages=messages).summary
-                assert len(made) <= most
-                assert made == made.strip()
-
-
-def test_ids_depend_on_every_part_and_nothing_else(memory: TidalMemory) -> None:
-    parts: list[tuple[tuple[str, ...], str | None, str]] = [
-        (("a",), "b", "c"), (("a", "b"), "c", "c"), (("a",), "bc", "c"), (("a",), None, "c"), (("a",), "None", "c"),
-        (("a",), "b", "d"), (("a",), None, "b"),
-    ]  # fmt: skip
-
-    def made() -> list[str]:
-        return [memory.scoped(*scope).episodes.id_of(key, thread=thread) for scope, thread, key in parts]
-
-    assert len(set(made())) == len(parts)
-    assert made() == made()
-    assert all(id_.isalnum() for id_ in made())
-
-
 def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
     at = NOON - timedelta(days=2)
     said = (Message("user", "jazz", "m1", "Ann", at=at + timedelta(hours=1)), Message("assistant", "yes", "m2"))
@@ -107,12 +56,6 @@ def test_an_entry_holds_the_mood_after_its_exchange(memory: TidalMemory) -> None
     assert {memory.get(id_).affect for id_ in kept.entries} == {memory.affect.state()}
 
 
-def test_a_turn_from_the_future_does_not_stop_the_mood(memory: TidalMemory) -> None:
-    memory.record("hello", "hi", occurred_at=NOON + timedelta(days=3650))
-    memory.record("I love this wonderful, great day!!!", "So do I, it is lovely! " * 20)
-    assert memory.affect.state().valence > 0.1
-
-
 def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
     embedder = Counted()
     memory = open_memory(embedder=embedder)
@@ -125,13 +68,6 @@ def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
     memory.remember("a note")
     memory.remember("a note")
     assert [text for call in embedder.calls for text in call] == ["hello there"] * 2 + ["a note"]
-
-
-def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None:
-    parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]
-    assert memory.record_many(parts) == Imported(exchanges=2, new=1)
-    [first] = memory.episodes.list()
-    assert [m.text for m in first.messages] == ["part 0", "part 1"]
 
 
 def test_a_bulk_import_walks_through_the_moods(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -150,22 +86,6 @@ def test_a_bulk_import_walks_through_the_moods(memory: TidalMemory, clock: Froze
     assert moods[1].valence < -0.2
     assert memory.affect.state().intensity < 1e-6
     assert memory.affect.state() != Affect(1.0)
-
-
-def test_framed_text_alone_is_nothing_to_record(memory: TidalMemory) -> None:
-    memory.remember("jazz piano lessons")
-    whispered = str(memory.whisper("jazz piano lessons"))
-    episode = memory.record(whispered, "Hello.")
-    assert [memory.get(id_).text for id_ in episode.entries] == ["Hello."]
-    with pytest.raises(ValueError, match="at least one message with a text"):
-        memory.record(whispered)
-
-
-def test_a_turn_without_anything_new_comes_back_as_it_is_stored(memory: Any) -> None:
-    stored = memory.record("My cat is Mia", id="t")
-    again = memory.record("My cat is Mia", id="t", surfaced=["elsewhere"], metadata={"k": 1})
-    assert (again.surfaced, again.metadata) == (stored.surfaced, stored.metadata)
-    assert again == memory.episodes[stored.id]
 
 
 def test_half_lives_beyond_any_calendar_are_as_good_as_for_ever(open_memory: Any) -> None:
@@ -249,24 +169,6 @@ def test_what_was_stored_before_a_generator_failed_stays_and_is_only_read_again(
     assert batched.record_many(exchanges(120)) == Imported(exchanges=120, new=20)
 
 
-def test_batches_before_an_exchange_that_is_refused_stay(batched: TidalMemory) -> None:
-    refused = Exchange((Message("user", ["no text"]),), "s", "x")
-    with pytest.raises(InvalidInput):
-        batched.record_many([*exchanges(BATCH + 5), refused])
-    assert len(batched.episodes.list()) == BATCH
-
-
-def test_a_turn_that_goes_on_later_in_an_import_is_counted_as_grown(batched: TidalMemory) -> None:
-    parts: Iterable[Exchange] = [
-        Exchange((Message("user", "Light the lamp.", "a"),), "s", "t"),
-        *exchanges(BATCH),
-        Exchange((Message("assistant", "The lamp is lit.", "b"),), "s", "t"),
-    ]
-    assert batched.record_many(parts) == Imported(exchanges=BATCH + 2, new=BATCH + 1, grown=1)
-    [episode] = batched.episodes.list(thread="s")
-    assert [message.text for message in episode.messages] == ["Light the lamp.", "The lamp is lit."]
-
-
 # binary data inside long texts: it is kept, and not embedded
 
 IMAGE = base64.b64encode(bytes(range(256)) * 500).decode()
@@ -282,14 +184,6 @@ def test_an_image_inside_a_document_is_kept_and_not_embedded(tmp_path: Any) -> N
         assert not any(IMAGE[at : at + 50] in text for call in embedder.calls for text in call for at in (100, -100))
         assert CAPTION in memory.recall("When does the boat need caulking?").hits[0].passage
         assert "ferry" in memory.recall("When does the ferry leave?").hits[0].passage
-
-
-def test_a_document_that_is_nothing_else_can_be_remembered(tmp_path: Any) -> None:
-    embedder = Counted()
-    with TidalMemory(tmp_path / "agent.db", embedder=embedder) as memory:
-        entry = memory.remember(IMAGE, source="boat.png")
-        assert memory.get(entry.id).text == IMAGE
-        assert sum(map(len, embedder.calls)) < 5
 
 
 # ids
@@ -310,27 +204,6 @@ def ids(memory: TidalMemory) -> list[str]:
 
 def test_two_stores_never_share_an_id(memory: TidalMemory, peer: TidalMemory) -> None:
     assert not set(ids(memory)) & set(ids(peer))
-
-
-def test_ids_of_one_store_begin_alike_and_stay(memory: TidalMemory, open_memory: Any) -> None:
-    known = ids(memory)
-    assert len({id_[:2] for id_ in known}) == 1
-    assert {len(id_) for id_ in known} == {13}
-    memory.close()
-    again = open_memory()
-    assert ids(again) == known
-    assert again.episodes.id_of("1", thread="monday") == known[0]
-
-
-def test_entries_of_facts_and_of_the_graph_differ_too(memory: TidalMemory, peer: TidalMemory) -> None:
-    found = []
-    for one in (memory, peer):
-        one.facts["favourite colour"] = "green"
-        one.record("The billing service depends on PostgreSQL.")
-        one.graph.index_pending()
-        found.append({hit.id for hit in one.recall("favourite colour, billing service, PostgreSQL", kinds={"fact"})})
-    assert len(found[0]) > 1
-    assert not found[0] & found[1]
 
 
 def test_an_id_of_another_store_is_named_as_such(memory: TidalMemory, open_memory: Any) -> None:
@@ -365,25 +238,3 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, trace])
     yield seen
-
-
-def test_a_turn_takes_few_statements_however_large_the_store_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = dict[int, int]()
-    settings = Settings(graph={"background": False})
-    with (
-        counted(monkeypatch) as seen,
-        TidalMemory(tmp_path / "memory.db", embedder=HashingEmbedder(), settings=settings) as memory,
-    ):
-        for size in (1, 300):
-            said = (Message("user", f"Anna moved house {size}."), Message("assistant", f"Noted as {size}."))
-            memory.record_many([Exchange(said, "home", f"{size}-{turn}") for turn in range(size)])
-            counts = []
-            for again in range(3):  # now and then a write also begins the log anew, or notes that work waits
-                seen.clear()
-                memory.record(f"Where do ferries {size} leave?", f"From pier {again} of {size}.", thread=f"t{again}")
-                counts.append(len(seen))
-            taken[size] = min(counts)
-    assert max(taken.values()) <= MOST
-    assert taken[300] <= taken[1]

@@ -75,25 +75,10 @@ def test_a_hash_inside_a_code_block_is_no_heading_even_when_the_block_is_cut() -
     assert {span.heading for span in split(text, max_words=20)} == {"Real"}
 
 
-def test_a_code_block_that_is_never_closed_reaches_to_the_end() -> None:
-    text = "word " * 20 + "\n```\n" + "# code\n" * 20
-    assert {span.heading for span in split(text, max_words=15)} == {""}
-
-
-def test_a_hash_in_a_language_name_stays_in_the_heading() -> None:
-    text = "# Using C#\n" + "word " * 30 + "\n## Closed ##\n" + "word " * 30
-    assert [span.heading for span in split(text, max_words=40)] == ["Using C#", "Using C# > Closed"]
-
-
 def test_lines_that_only_look_like_an_underline_make_no_heading() -> None:
     for rule in ("--", "- - -", "| --- |"):
         text = f"Kind regards\n{rule}\n" + "word " * 40
         assert {span.heading for span in split(text, max_words=20)} == {""}
-
-
-def test_paragraphs_are_packed_and_not_cut_while_they_fit() -> None:
-    paragraphs = ["one two three four", "five six seven eight", "nine ten eleven twelve"]
-    assert pieces("\n\n".join(paragraphs) + "\n\n" + "x " * 20, 8)[:2] == ["\n\n".join(paragraphs[:2]), paragraphs[2]]
 
 
 def test_list_items_stay_whole() -> None:
@@ -104,31 +89,6 @@ def test_list_items_stay_whole() -> None:
 def test_a_long_paragraph_is_cut_between_sentences() -> None:
     text = "We paid 3.50 for it, e.g. at the fair. " * 20
     assert all(piece.endswith("fair.") for piece in pieces(text, 25))
-
-
-def test_a_long_code_block_is_cut_between_lines() -> None:
-    line = "value = compute(first, second)"
-    text = "```\n" + f"{line}\n" * 40 + "```"
-    assert all(part.strip("`\n").splitlines()[-1] == line for part in pieces(text, 20))
-
-
-def test_a_sentence_without_end_is_cut_between_words() -> None:
-    assert pieces("word " * 100, 20) == [" ".join(["word"] * 20)] * 5
-
-
-def test_a_run_without_spaces_is_cut_between_characters() -> None:
-    assert [len(piece) for piece in pieces("x" * 1000, 20)] == [400, 400, 200]
-    assert {len(piece) for piece in pieces("漢" * 1000, 20)} == {40}
-
-
-def test_a_few_last_words_join_the_piece_before_when_they_fit() -> None:
-    for tail, last in ((4, 24), (6, 6)):
-        assert count_words(pieces("word " * (60 + tail), 20)[-1]) == last
-
-
-def test_a_section_of_few_words_keeps_its_own_heading() -> None:
-    text = "# Long\n" + "word " * 30 + "\n# Licence\nFree"
-    assert [span.heading for span in split(text, max_words=25)][-1] == "Licence"
 
 
 PARTS = (

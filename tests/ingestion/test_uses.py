@@ -67,14 +67,6 @@ def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) 
     assert after.cold_at - clock() == pytest.approx(cold, abs=timedelta(minutes=1))
 
 
-def test_what_an_answer_cites_is_used(memory: TidalMemory) -> None:
-    for text, form in ((JAZZ, "[{}]"), (BRIDGE, "{}"), ("The kiln is hot", "{}.")):
-        entry = memory.get(told(memory, text))
-        citation = form.format(entry.citation)
-        memory.record("?", f"Indeed {citation}", surfaced=[entry.citation.removeprefix("ep:")])
-        assert (tier(memory, entry.id).weight, used(memory, entry.id)) == (2, True), citation
-
-
 def test_what_only_surfaced_counts_half_and_what_is_beside_it_a_quarter_once(
     memory: TidalMemory, clock: FrozenClock
 ) -> None:
@@ -95,13 +87,6 @@ def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: F
     clock.advance(days=30)
     memory.record("hello there", "general", surfaced=[shown])
     assert tier(memory, beside) == before
-
-
-def test_weights_are_capped(memory: TidalMemory) -> None:
-    id_ = told(memory)
-    for n in range(12):
-        memory.record(ASKED, ANSWERED, id=str(n), surfaced=[id_])
-    assert tier(memory, id_).weight == 10
 
 
 def test_our_own_text_and_reading_strengthen_and_link_nothing(memory: TidalMemory) -> None:
@@ -133,16 +118,6 @@ def test_a_cold_or_archived_entry_that_is_used_is_warm_again(
     assert memory.recall("jazz piano")[0].id == id_
 
 
-def test_what_does_not_decay_has_no_tier_and_a_clock_that_goes_back_ages_nothing(
-    memory: TidalMemory, clock: FrozenClock
-) -> None:
-    note, id_ = memory.remember(JAZZ), told(memory)
-    clock.advance(days=-365)
-    memory.record(ASKED, ANSWERED, surfaced=[note.id, id_])
-    assert memory.get(note.id).tier is None
-    assert (tier(memory, id_).weight, tier(memory, id_).anchored_at) == (2, NOON)
-
-
 # weights and links
 
 
@@ -168,34 +143,6 @@ def test_a_turn_that_goes_on_counts_and_links_only_what_is_new(memory: TidalMemo
     assert set(edges(memory).values()) == {1.0}
 
 
-def test_a_turn_that_goes_on_before_it_is_linked_links_all_of_it_and_stirs_what_is_beside_once(
-    memory: TidalMemory,
-) -> None:
-    said = [Message("user", "alpha one"), Message("assistant", "beta two"), Message("user", "gamma three")]
-    a, b, beside = memory.record(messages=said).entries
-    memory.associations.link_pending()
-    asked, answered = Message("user", "q", id="q"), Message("assistant", "r", id="r")
-    memory.record(messages=[asked], id="turn", surfaced=[a])
-    turn = memory.record(messages=[asked, answered], id="turn", surfaced=[a, b])
-    assert tier(memory, beside).weight == 1.25
-    assert {pair for pair in edges(memory) if not pair <= {a, b, beside}} == pairs(a, b, *turn.entries) - pairs(a, b)
-
-
-def test_an_episode_stands_for_its_entries(memory: TidalMemory) -> None:
-    shown = memory.record(JAZZ, "Noted: jazz piano it is.")
-    turn = memory.record(ASKED, f"As you said [{shown.citation}].", surfaced=[shown.citation])
-    assert weights(memory, *shown.entries) == [2, 2]
-    linked = dict.fromkeys(pairs(*shown.entries, *turn.entries), 1.0)
-    assert edges(memory) == {**linked, frozenset(shown.entries): 2.0}
-
-
-def test_unknown_and_foreign_ids_are_passed_over(memory: TidalMemory) -> None:
-    other = told(memory.scoped("b"))
-    memory.record(ASKED, surfaced=["nobody", "[ep:nothing]", other])
-    assert tier(memory.scoped("b"), other).weight == 1
-    assert edges(memory) == edges(memory.scoped("b")) == {}
-
-
 # repetition
 
 
@@ -215,16 +162,6 @@ def test_an_exact_repetition_strengthens_the_first_once_and_is_found_once(
     assert tier(memory, again.entries[0]).weight == 1
 
 
-def test_repetitions_within_one_turn_are_seen_and_link_what_they_repeat(memory: TidalMemory) -> None:
-    memory.record(messages=[Message("user", "I play jazz", id="1"), Message("user", "I play jazz", id="2")])
-    [hit] = memory.recall("jazz")
-    assert tier(memory, hit.id).weight == 2
-    other = told(memory, BRIDGE)
-    again = memory.record("I play jazz", surfaced=[other])
-    assert again.entries != (hit.id,)
-    assert edges(memory)[frozenset((hit.id, other))] == 1.0
-
-
 def test_other_voices_and_other_words_repeat_nothing(memory: TidalMemory) -> None:
     first = told(memory)
     others: list[dict[str, Any]] = [
@@ -242,14 +179,6 @@ def test_other_voices_and_other_words_repeat_nothing(memory: TidalMemory) -> Non
     assert set(memory.recall("planning meeting", kinds={"kb"}).ids) == notes
 
 
-def test_an_archived_entry_comes_back_when_it_is_said_again(memory: TidalMemory, clock: FrozenClock) -> None:
-    first = told(memory)
-    clock.advance(days=400)
-    assert not memory.recall("jazz piano")
-    memory.record(JAZZ)
-    assert memory.recall("jazz piano").ids == (first,)
-
-
 def test_when_the_first_is_forgotten_the_next_is_found_and_the_others_repeat_it(memory: TidalMemory) -> None:
     first, second, third = (memory.record(JAZZ, thread=name) for name in "abc")
     for forgotten, found in ((first, second), (second, third)):
@@ -257,14 +186,6 @@ def test_when_the_first_is_forgotten_the_next_is_found_and_the_others_repeat_it(
         assert memory.recall("jazz piano").ids == found.entries
     memory.forget(third.id)
     assert not memory.recall("jazz piano")
-
-
-def test_beside_a_repetition_what_it_repeats_grows(memory: TidalMemory) -> None:
-    [first] = memory.record("The lily is my favourite flower").entries
-    again, other = memory.record("The lily is my favourite flower", "A tuba weighs ten kilos").entries
-    before = tier(memory, first).weight, tier(memory, again).weight
-    memory.record("How heavy?", "I cannot say", surfaced=[other])
-    assert (tier(memory, first).weight, tier(memory, again).weight) == (before[0] + 0.25, before[1])
 
 
 # links
@@ -280,14 +201,6 @@ def test_what_was_shown_and_what_was_said_are_one_context_which_adds_up(memory: 
     assert edges(memory)[frozenset(shown)] == 3.0
     memory.forget(shown[0])
     assert not [pair for pair in edges(memory) if shown[0] in pair]
-
-
-def test_of_a_large_context_what_was_used_stays_in(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(tuning={"associations.context": 3}))
-    shown = [told(memory, f"word{n}") for n in range(4)]
-    used = told(memory)
-    memory.record(ASKED, ANSWERED, surfaced=[*shown, used])
-    assert edges(memory).keys() == pairs(used, *shown[:2])
 
 
 def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(

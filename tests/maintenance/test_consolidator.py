@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.inside import associate, contents, dying, links, raw, stored, uses
+from tests.inside import associate, contents, dying, links, raw, stored
 from tests.waiting import PATIENCE
 from tidal_plugins import (
     Closed,
@@ -82,20 +82,6 @@ def test_an_entry_turns_cold_as_of_the_moment_it_did(memory: TidalMemory, clock:
     assert after.archived_at
     assert after.archived_at - after.cold_at == pytest.approx(COLD_ENDS, abs=MINUTE)
     assert tier(memory, fresh).half_life == 168
-
-
-def test_settling_changes_no_ranking_and_no_reinforcement(open_memory: Any, clock: FrozenClock) -> None:
-    settled, lazy = open_memory("settled.db"), open_memory("lazy.db")
-    ids = [told(memory, id="t") for memory in (settled, lazy)]
-    for memory, id_ in zip((settled, lazy), ids, strict=True):
-        memory.record(ASKED, ANSWERED, id="u", surfaced=[id_])  # used once: its half-life is 168 from then on
-    clock.advance(days=100)
-    assert run(settled).settled == 3
-    assert settled.recall("jazz")[0].score == lazy.recall("jazz")[0].score
-    for memory, id_ in zip((settled, lazy), ids, strict=True):
-        memory.record(ASKED, "No idea.", id="v", surfaced=[id_])
-    assert tier(settled, ids[0]) == tier(lazy, ids[1])
-    assert tier(settled, ids[0]).half_life == 168
 
 
 def test_what_does_not_decay_and_what_expires_is_left_alone(open_memory: Any, clock: FrozenClock) -> None:
@@ -170,33 +156,6 @@ def test_what_three_turns_of_a_day_use_becomes_a_fact_that_cites_it(memory: Tida
         assert len(run(other).facts) == made, (turns, hours)
 
 
-def test_uses_that_count_no_more_go_but_for_the_last_of_each_entry(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(tuning={"consolidation.turns": 4, "consolidation.batch": 2}))
-    jazz, soup = told(memory), told(memory, "tomato soup needs basil")
-    use(memory, clock, jazz)
-    use(memory, clock, soup, turns=1, answer="Tomato soup: basil.")
-    memory.maintenance.run()
-    assert uses(memory) == [jazz, jazz, jazz, soup]
-    clock.advance(hours=60)
-    memory.maintenance.run()
-    assert uses(memory) == [jazz, jazz, jazz, soup], "nothing is new beside which they could count"
-    use(memory, clock, soup, turns=1, answer="Tomato soup: basil.")
-    memory.maintenance.run(clock() - DAY * 300)
-    assert len(uses(memory)) == 5, "a clock that went back ages nothing"
-    memory.maintenance.run()
-    assert uses(memory) == [jazz, soup]
-
-
-def test_what_was_used_once_stays_so_for_the_next_strengthening(memory: TidalMemory, clock: FrozenClock) -> None:
-    id_ = told(memory)
-    use(memory, clock, id_)
-    clock.advance(days=300)
-    use(memory, clock, told(memory, "tomato soup needs basil"), answer="Tomato soup: basil.")
-    memory.maintenance.run()
-    memory.record("Anything else?", "No.", surfaced=[id_])
-    assert tier(memory, id_).half_life == 168
-
-
 @pytest.mark.parametrize("hangs", [True, False])
 def test_a_model_that_hangs_or_fails_is_stood_in_for(open_memory: Any, clock: FrozenClock, hangs: bool) -> None:
     gate = threading.Event()
@@ -224,22 +183,6 @@ def test_entries_that_the_same_turns_use_are_one_fact(memory: TidalMemory, clock
     [both, _] = facts(memory)
     citations = [f"[{memory.get(id_).citation}]" for id_ in (first, second)]
     assert both.text == f"I play jazz piano\nI practise scales slowly {' '.join(citations)}"
-
-
-def test_what_is_knowledge_already_becomes_no_fact(memory: TidalMemory, clock: FrozenClock) -> None:
-    note, spoken = memory.remember("I play jazz piano", kind="kb"), told(memory, "jazz piano, I said")
-    use(memory, clock, note.id, spoken)
-    assert len(run(memory).facts) == 1
-    use(memory, clock, facts(memory)[0].id)
-    assert run(memory).facts == ()
-
-
-def test_of_a_long_entry_the_sentence_that_matters_speaks(memory: TidalMemory, clock: FrozenClock) -> None:
-    small = "We had coffee and looked out of the window for a while. " * 6
-    id_ = told(memory, f"{small} Remember: we decided to deploy on Fridays only. {small}")
-    use(memory, clock, id_, answer="Deploy on Fridays only, as decided. Remember?")
-    run(memory)
-    assert facts(memory)[0].text.startswith("Remember: we decided to deploy on Fridays only. [ep:")
 
 
 class Model:
@@ -362,44 +305,6 @@ def test_pairs_that_keep_coming_up_together_across_threads_are_seeds(memory: Tid
     assert "plan.md" in seed.why
 
 
-def test_seeds_do_not_come_again_until_long_after(memory: TidalMemory, clock: FrozenClock) -> None:
-    pair = told(memory, thread="a"), told(memory, SOUP, thread="b")
-    associate(memory, *pair, times=9)
-    assert len(run(memory).seeds) == 1
-    clock.advance(hours=1)
-    assert run(memory).seeds == ()
-    clock.advance(days=30)
-    associate(memory, *pair, times=2)
-    assert len(run(memory).seeds) == 1
-
-
-def test_of_many_pairs_the_strongest_few_are_seeds_and_the_next_run_has_others(
-    memory: TidalMemory, clock: FrozenClock
-) -> None:
-    ids = [told(memory, text, thread=str(n)) for n, text in enumerate(ERRANDS)]
-    for n, id_ in enumerate(ids[1:], 2):
-        associate(memory, ids[0], id_, times=n)
-    first, again = run(memory).seeds, run(memory).seeds
-    assert [round(seed.weight) for seed in first] == [8, 7, 6]
-    assert again == first, "at the same time the same"
-    clock.advance(minutes=30)
-    assert [round(seed.weight) for seed in run(memory).seeds] == [5, 4, 3]
-
-
-def test_near_duplicates_derived_and_archived_entries_are_no_seeds(memory: TidalMemory, clock: FrozenClock) -> None:
-    text = "the weekly planning meeting with the design team takes place at {}:00"
-    near = [told(memory, text.format(n), thread=str(n)) for n in (10, 11)]
-    source = told(memory, thread="c")
-    use(memory, clock, source)
-    run(memory)
-    archived = told(memory, "tomato soup", thread="d")
-    associate(memory, *near, times=9)
-    associate(memory, source, facts(memory)[0].id, times=9)
-    clock.advance(days=230)
-    associate(memory, archived, told(memory, "bridge", thread="e"), times=9)
-    assert run(memory).seeds == ()
-
-
 # runs
 
 
@@ -508,17 +413,6 @@ def test_undo_puts_back_tiers_and_associations_and_removes_facts(memory: TidalMe
     assert facts(memory) == []
 
 
-def test_an_undone_fact_stays_away_and_the_rest_is_done_anew(memory: TidalMemory, clock: FrozenClock) -> None:
-    lived(memory, clock)
-    report = run(memory)
-    assert report.run
-    memory.maintenance.undo(report.run)
-    use(memory, clock, *dict.fromkeys(uses(memory)))
-    again = run(memory)
-    assert again.run not in (None, report.run)
-    assert (again.settled, again.pruned, again.facts) == (report.settled, report.pruned, ())
-
-
 def test_undo_leaves_alone_what_changed_since(memory: TidalMemory, clock: FrozenClock) -> None:
     id_, gone = told(memory), told(memory, "tomato soup")
     turn = memory.record("Which bridge?", "The green one.")
@@ -595,39 +489,3 @@ def test_a_run_of_another_machine_counts_as_cut_off_after_a_while(
     report = run(memory)
     assert bool(report.run) is resumed
     assert bool(report.errors) is not resumed
-
-
-def test_a_run_that_was_taken_over_adds_nothing(
-    memory: TidalMemory, open_memory: OpenMemory, clock: FrozenClock
-) -> None:
-    def much_later() -> None:
-        clock.advance(hours=2)
-        reports.append(run(memory))
-
-    lived(memory, clock)
-    reports: list[Consolidation] = []
-    first = run(open_memory(summariser=Model(then=much_later)))
-    assert (first.facts, reports[0].errors) == ((), ())
-    assert reports[0].facts == tuple(fact.id for fact in facts(memory))
-
-
-def test_undo_takes_along_what_was_made_of_a_fact(memory: TidalMemory, clock: FrozenClock) -> None:
-    id_ = told(memory)
-    use(memory, clock, id_)
-    report = run(memory)
-    assert report.run
-    dossier = memory.dossiers.refresh("jazz piano")
-    assert set(report.facts) <= set(dossier.sources)
-    memory.maintenance.undo(report.run)
-    assert not memory.dossiers["jazz piano"]
-    use(memory, clock, id_)
-    assert run(memory).facts == ()
-
-
-def test_a_fact_that_was_forgotten_is_not_made_again(memory: TidalMemory, clock: FrozenClock) -> None:
-    id_ = told(memory)
-    use(memory, clock, id_)
-    memory.forget(*run(memory).facts)
-    use(memory, clock, id_)
-    run(memory)
-    assert facts(memory) == []

@@ -7,7 +7,6 @@ import pytest
 from tests.conftest import OpenMemory
 from tidal_plugins import Settings
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 ALLERGY, TALK = "Mind that Iris is allergic to hazelnuts.", "The hazelnuts at the fair were roasted well."
 
@@ -20,14 +19,6 @@ def test_an_allergy_does_not_fade_and_talk_does(open_memory: OpenMemory, clock: 
         clock.advance(days=3 * 365)
         assert [hit.text for hit in memory.recall("hazelnuts")] == kept
         assert all(memory.get(hit.id).tier is None for hit in memory.recall("hazelnuts"))
-
-
-def test_a_note_that_its_writer_calls_important_does_not_fade(open_memory: OpenMemory, clock: FrozenClock) -> None:
-    memory = open_memory()
-    memory.remember("The hazel hedge is cut in March.", kind="conversation", importance=9)
-    memory.remember("The hazel hedge is green.", kind="conversation", importance=5)
-    clock.advance(days=365)
-    assert [hit.text for hit in memory.recall("hazel hedge")] == ["The hazel hedge is cut in March."]
 
 
 def test_the_newest_value_of_what_was_asked_for_does_not_fade(open_memory: OpenMemory, clock: FrozenClock) -> None:
@@ -59,32 +50,6 @@ def test_what_matters_for_good_surfaces_at_a_lower_chance_for_a_turn_that_asks(o
     assert "fair" not in shown("May Iris have the hazelnuts?", 0.1), "other memories need the whole chance"
     assert not shown("May Iris have the hazelnuts?", 1.0)
     assert not shown("Dora bought some hazelnuts for Iris at the fair.", 0.1), "it asks for nothing"
-
-
-def test_what_was_said_for_good_comes_earlier_in_a_recall_for_a_turn_that_asks(open_memory: OpenMemory) -> None:
-    """The allergy has no word of the question, and the chatter has some."""
-
-    for number, text in enumerate(["I'm allergic to hazelnuts.", *CHATTER]):
-        open_memory().record(text, "I see.", thread=str(number))
-
-    def place(question: str, factor: float) -> int:
-        memory = open_memory(settings=Settings(tuning={"recall.lasting": factor}))
-        return [hit.text for hit in memory.recall(question, limit=20)].index("I'm allergic to hazelnuts.")
-
-    asked, told, factor = "Can I eat this brownie?", "The brownies were on the table.", Tuning.of().recall.lasting
-    assert place(asked, factor) < place(asked, 1)
-    assert place(told, factor) == place(told, 1)
-
-
-CHATTER = (
-    "We baked brownies with the neighbours, and ate them warm.",
-    "The café by the bridge has good cake.",
-    "My brother ate four sandwiches on the train.",
-    "The parade was loud and long.",
-    "I have a new bicycle.",
-    "Our street gets new trees.",
-    "The film was better than the book.",
-)
 
 
 @pytest.mark.parametrize(

@@ -67,19 +67,6 @@ def test_it_works_at_once_and_then_every_so_often(maintain: Any) -> None:
     assert not maintenance.running
 
 
-def test_between_rounds_it_can_be_stopped_at_once_and_started_again_but_only_once_at_a_time(maintain: Any) -> None:
-    rounds = Rounds()
-    maintenance = maintain(rounds, LATER)
-    for _ in range(2):
-        maintenance.start()
-        maintenance.start()
-        rounds.wait(1)
-        [thread] = [thread for thread in threading.enumerate() if thread.name == "tidal-maintenance"]
-        assert thread.daemon, "it does not keep the process alive"
-        assert maintenance.stop(PATIENCE)
-    assert rounds.count == 2
-
-
 def test_an_error_is_logged_without_its_text_and_the_next_round_comes(
     maintain: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -94,34 +81,6 @@ def test_an_error_is_logged_without_its_text_and_the_next_round_comes(
         assert maintenance.stop(PATIENCE)
     assert "ValueError" in caplog.text
     assert "secret" not in caplog.text
-
-
-def test_it_ends_when_the_memory_is_closed(maintain: Any, memory: TidalMemory) -> None:
-    rounds = Rounds(memory.maintenance.run)
-    maintenance = maintain(rounds)
-    maintenance.start()
-    rounds.wait(2)
-    memory.close()
-    assert ended(maintenance)
-
-
-def test_work_that_takes_long_is_not_waited_for_longer_than_asked(maintain: Any) -> None:
-    done = threading.Event()
-    rounds = Rounds(lambda: done.wait(PATIENCE))
-    maintenance = maintain(rounds)
-    maintenance.start()
-    rounds.wait(1)
-    assert not maintenance.stop(0.01)
-    done.set()
-    assert maintenance.stop(PATIENCE)
-
-
-def test_the_work_itself_may_stop_it(maintain: Any) -> None:
-    rounds = Rounds(lambda: maintenance.stop())
-    maintenance = maintain(rounds)
-    maintenance.start()
-    assert ended(maintenance)
-    assert rounds.count == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -83,18 +83,6 @@ def test_erasures_are_listed_by_a_later_process_without_what_went(open_memory: A
     assert turn.id not in str(noted)
 
 
-def test_an_erased_scope_notes_only_that_it_was_erased(memory: TidalMemory) -> None:
-    mine = memory.scoped("user", "1")
-    mine.forget(mine.remember("The gate code is 4711.").id)
-    mine.record(SECRET, "I see.")
-    mine.maintenance.run()
-    receipt = mine.erase_scope()
-    assert mine.maintenance.erasures() == [Erasure(memory.now(), receipt.count, receipt.shelves)]
-    assert mine.maintenance.runs() == []
-    assert not mine.erase_scope()
-    assert memory.maintenance.erasures() == []
-
-
 # dry runs
 
 
@@ -131,11 +119,3 @@ def test_a_dry_run_finds_the_same_text_everywhere_or_nothing(memory: TidalMemory
         memory.forget(dry_run=True)
     with pytest.raises(InvalidInput):
         memory.forget("unknown", dry_run="yes")  # type: ignore[arg-type]
-
-
-async def test_what_is_noted_has_async_twins(memory: TidalMemory) -> None:
-    turn = memory.record(SECRET, "I see.")
-    assert (await memory.aforget(turn.id, dry_run=True)).count == 3
-    await memory.aforget(turn.id)
-    assert [one.count for one in await memory.maintenance.aerasures()] == [3]
-    assert await memory.maintenance.aruns() == await memory.maintenance.acompactions() == []

@@ -90,17 +90,6 @@ def test_the_longest_rule_counts_and_a_run_of_maintenance_enforces_it(open_memor
     assert not memory.episodes.list()
 
 
-def test_a_turn_that_goes_on_is_as_old_as_its_last_message(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=keeping({"days": 10}))
-    memory.record(OLD, id="t", thread="a")
-    clock.advance(days=8)
-    memory.record(OLD, "I will look at it.", id="t", thread="a")
-    clock.advance(days=8)
-    assert memory.maintenance.expire().ids == ()
-    clock.advance(days=3)
-    assert memory.maintenance.expire().forgotten == {"conversation": 1}
-
-
 def test_a_fact_that_is_kept_longer_keeps_what_it_was_taken_from(open_memory: Any, clock: FrozenClock) -> None:
     memory = open_memory(settings=keeping({"days": 10, "kinds": ["conversation"]}))
     memory.facts["north pier"] = "open"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tidal_plugins import Affect, InvalidInput, Note, Recall, Settings, TidalMemory, Tier
+from tidal_plugins import Affect, InvalidInput, Note, Recall, Settings, TidalMemory
 from tidal_plugins.storage.sqlite.columns import SQLiteColumns
-from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.testing import FrozenClock
 
 TOPICS = ("jazz piano", "garden tools", "train to Oslo", "bread and jam")
 
@@ -60,12 +60,6 @@ def test_an_explanation_says_times_peers_and_how_sure_a_whisper_is(open_memory: 
     whispered = memory.whisper("jazz piano").recall
     assert whispered is not None
     assert whispered.explanation().confidence == whispered.confidence is not None
-
-
-def test_what_was_asked_for_in_vain_has_an_explanation_too(memory: TidalMemory) -> None:
-    told = memory.recall("jazz piano").explanation()
-    assert (told.hits, told.dropped, told.stages, told.peers) == ([], [], {}, [])
-    assert json.loads(told.as_json(indent=2))["words"] == ["jazz", "piano"]
 
 
 def test_a_table_shows_hits_and_what_was_dropped(full: TidalMemory) -> None:
@@ -142,31 +136,6 @@ def test_what_a_whisper_has_no_room_for_has_a_reason(open_memory: Any) -> None:
 
 
 DAY = timedelta(days=1)
-
-
-def test_a_tier_tells_its_state_at_any_time() -> None:
-    ends = {"cold_at": NOON + 20 * DAY, "archived_at": NOON + 219 * DAY}
-    kept, gated = Tier(1.0, NOON, 72.0, **ends), Tier(1.0, NOON, 72.0, **ends, expires_at=NOON + 14 * DAY)
-    for state, days in {"warm": (-3, 0, 13.9, 14, 19.9), "cold": (20, 218.9), "archived": (219, 10_000)}.items():
-        for day in days:
-            assert kept.state(NOON + day * DAY) == state
-            assert gated.state(NOON + day * DAY) == ("warm" if day < 14 else "expired")
-    assert Tier(1.0, NOON, 1e9).state(NOON + 100_000 * DAY) == "warm", "what never ends"
-
-
-def test_recall_finds_what_is_warm_or_cold(open_memory, clock) -> None:
-    memory = open_memory(settings=Settings(recording={"gate": True}))
-    said = memory.record("The north pier is closed for repairs until the storm is over.").entries[0]
-    trivial = memory.record("ok pier").entries[0]
-    seen = []
-    for days in (0, 15, 10, 200):
-        clock.advance(days=days)
-        found = memory.recall("pier").ids
-        for id_ in (said, trivial):
-            state = memory.get(id_).tier.state(memory.now())
-            assert (id_ in found) == (state in ("warm", "cold"))
-            seen.append(state)
-    assert seen == ["warm", "warm", "warm", "expired", "cold", "expired", "archived", "expired"]
 
 
 # times: exact, in UTC, with a zone

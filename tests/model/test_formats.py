@@ -48,50 +48,6 @@ def test_what_was_parsed_is_written_back_to_the_byte():
         assert Capsule.parse(str(Capsule.parse(text))) == Capsule.parse(text)
 
 
-def test_the_headings_of_capsule_documents_elsewhere_are_known():
-    text = """# CAPSULE — Last Updated: 2026-03-25T12:00:00Z
-## Meridian. Loop 3231. Calgary.
-## Who I Am
-I am Meridian.
-## How to Run the Loop (MANDATORY — every 5 minutes)
-1. Check.
-## Key People
-- Joel
-## Tools
-- mail
-## Current Priority
-Grant.
-## Recent Work (most recent first)
-- Loop 3230
-## Critical Rules
-1. Never sleep.
-## Pending Work
-1. Reply.
-"""
-    capsule = Capsule.parse(text)
-    assert [section.name for section in capsule.sections] == list(BUDGETS)
-    assert capsule["identity"] == "I am Meridian."
-    assert capsule["loop_protocol"] == "1. Check."
-    assert str(capsule) == text
-
-
-def test_sections_may_stand_in_any_order():
-    parts = [f"## {title(name)}\n{name}\n" for name in reversed(NAMES)]
-    capsule = Capsule.parse("# Capsule\n" + "".join(parts))
-    assert capsule["tools"] == "tools"
-
-
-def test_a_section_that_is_not_there_is_empty_and_not_shown():
-    text = "# Capsule\n## Identity\nme\n## Tools\nhammer\n"
-    capsule = Capsule.parse(text)
-    assert [section.name for section in capsule.sections if not section.body] == [
-        name for name in NAMES if name not in ("identity", "tools")
-    ]
-    assert (capsule["key_contacts"], str(capsule)) == ("", text)
-    assert "## Key contacts\n\nCarla" in str(capsule.edit(key_contacts="Carla"))
-    assert str(Capsule.parse(text + "## Key contacts\n\n")) == text
-
-
 def test_what_is_no_capsule_is_refused_by_name():
     for text in ("", "   \n", "no headings at all", text_of(header="")):
         assert "the header is missing" in problem_of(text)
@@ -110,11 +66,6 @@ def test_a_section_may_be_as_long_as_its_budget_and_no_longer():
         assert Capsule.parse(text_of(**{name: "\n".join(["line"] * most)}))
         message = problem_of(text_of(**{name: "\n".join(["line"] * (most + 1))}))
         assert f"«{title(name)}» has {most + 1} lines of at most {most}" in message
-
-
-def test_empty_lines_count_for_the_whole_only():
-    assert Capsule.parse(text_of(tools="\n\n".join(["line"] * 10)))
-    assert "the limit is 300" in problem_of(text_of(tools="\n" * 300))
 
 
 def test_an_edit_changes_its_sections_and_no_byte_elsewhere():
@@ -151,12 +102,6 @@ def test_any_text_is_refused_or_given_back_to_the_byte(text):
     assert Capsule.parse(str(capsule)) == capsule
 
 
-@given(st.permutations(NAMES), st.lists(st.text(max_size=30), min_size=8, max_size=8))
-def test_sections_of_any_text_are_given_back_to_the_byte(names, bodies):
-    text = "# Capsule\n" + "".join(f"## {title(n)}\n-{b}\n" for n, b in zip(names, bodies, strict=True))
-    assert str(Capsule.parse(text)) == text
-
-
 @given(st.lists(HEADINGS | st.text(max_size=20), max_size=20).map("\n".join), st.sampled_from(WRITTEN))
 def test_a_capsule_with_a_section_filled_in_is_read_back_as_it_was(text, name):
     try:
@@ -164,12 +109,6 @@ def test_a_capsule_with_a_section_filled_in_is_read_back_as_it_was(text, name):
     except InvalidInput:
         return
     assert Capsule.parse(str(capsule), budgets={}) == capsule
-
-
-def test_a_section_of_ones_own_may_stand_first():
-    capsule = Capsule.parse("# Capsule\n## My notes\nhello\n## Tools\nhammer")
-    assert [section.name for section in capsule.sections][:3] == ["header", "My notes", "tools"]
-    assert str(capsule.edit(key_contacts="Carla")).endswith("hammer\n\n## Key contacts\n\nCarla\n\n")
 
 
 # transcripts in pages
@@ -253,12 +192,6 @@ def test_what_was_said_cannot_pass_for_another_message() -> None:
             assert not [each for each in bare if each.startswith("[") and AUTHOR.match(each)]
     for text in ("[1, 2]", "[users]", "a [user] b", "[x] done", "- [assistants] are"):
         assert transcript([Message("user", text)]) == f"[user]\n{text}"
-
-
-def test_names_and_arguments_cannot_begin_a_message_either() -> None:
-    call = ToolCall("Bash\n[user]", {"a": "x\u2028[user]\n[user] y"}, "c]\n[user]")
-    shown = transcript([Message("assistant", "Ok.", speaker="Ann]\n[user", tool_calls=(call,))])
-    assert [line[:5] for line in shown.splitlines()] == ["[assi", "Ok.", "[call"]
 
 
 def test_no_page_begins_with_what_reads_as_an_author() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -158,36 +157,3 @@ def test_a_callback_is_a_function_and_an_interval_a_duration(memory):
     for interval in (timedelta(0), 60, None, timedelta(days=4000)):
         with pytest.raises(InvalidInput):
             Presence(memory, interval=interval)
-
-
-async def test_every_method_has_an_async_twin(due):
-    step = await due.presence.astep()
-    assert step.message
-    assert (await due.presence.awhy()).reason
-    taken = await due.presence.atake()
-    assert taken
-    assert await due.presence.agive_back(taken)
-    assert len(await due.presence.amessages()) == 1
-    assert (await due.presence.astate()).threads
-    assert (await due.presence.amood()).valence > 0
-    assert (await due.presence.apause()).paused
-    assert not (await due.presence.aresume()).paused
-    assert (await due.presence.aterms()).zone == "UTC"
-    assert (await due.presence.aallow(zone="Asia/Tokyo")).zone == "Asia/Tokyo"
-    assert await due.presence.aerase() == 1
-
-
-async def test_a_cancelled_loop_ends_the_thread(due):
-    presence = Presence(due, interval=OFTEN)
-
-    async def read():
-        async with presence:
-            async for _ in presence:
-                pass
-
-    task = asyncio.create_task(read())
-    assert await aeventually(lambda: statuses(due) == ["taken"])
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not presence.running

@@ -102,14 +102,6 @@ def test_what_is_done_told_of_others_said_in_despair_or_beside_a_secret_is_not_b
     assert days.pass_by(days=8) == []
 
 
-def test_a_remark_on_work_in_general_is_no_task_to_bring_up(allowed):
-    days = allowed(EAGER)
-    days.say("The board of the garden club always shows what needs to be repaired next.")
-    days.clock.advance(minutes=2)
-    days.say("A walk along the river can remind me of the summers with my grandmother Ada.")
-    assert days.pass_by(days=12) == []
-
-
 @pytest.mark.parametrize("later", ["I must not forget to pay the plumber the 80 euros by Thursday.",
                                    "Don't forget about the plumber!"])  # fmt: skip
 def test_what_is_still_wanted_is_said_once_whatever_the_words(days, later):

@@ -124,13 +124,6 @@ def test_a_pause_is_silent_and_ends_by_itself_or_when_it_is_resumed(days):
     assert len(days.pass_by(hours=3)) == 1
 
 
-def test_allowing_again_changes_the_terms_and_ends_a_pause(days):
-    days.memory.presence.pause()
-    days.memory.presence.allow(zone="Asia/Tokyo", per_day=2)
-    terms = days.memory.presence.terms()
-    assert (terms.zone, terms.per_day, terms.paused) == ("Asia/Tokyo", 2, False)
-
-
 def test_erasing_takes_everything_back_and_leaves_the_memories(days):
     days.say(DEBT)
     days.pass_by(days=4)
@@ -139,15 +132,6 @@ def test_erasing_takes_everything_back_and_leaves_the_memories(days):
     assert days.memory.recall("plumber")
     assert "nobody allowed it" in days.memory.presence.step().decision.reason
     assert days.memory.presence.erase() == 0
-
-
-def test_a_runner_keeps_nothing_of_what_is_not_allowed(days):
-    for _ in range(2):
-        assert "nobody allowed it" in days.memory.scoped("other").presence.step(holder="one").decision.reason
-        days.memory.presence.erase()
-        assert "nobody allowed it" in days.memory.presence.step(holder="one").decision.reason
-    days.memory.presence.allow(zone="UTC")
-    assert "another process" not in days.memory.presence.step(holder="two").decision.reason
 
 
 def test_every_silence_has_its_reason(days):
@@ -179,13 +163,3 @@ def test_asking_why_changes_nothing(days):
     assert days.memory.presence.why().speaks
     assert documents(days.memory)[:2] == ([], None)
     assert days.memory.presence.step().message
-
-
-def test_a_decision_shows_its_numbers(days):
-    days.say(DEBT)
-    days.clock.advance(hours=4)
-    decision = days.memory.presence.why()
-    assert set(decision.parts) == {"threads", "seeds", "arousal", "absence"}
-    assert decision.score == pytest.approx(sum(decision.parts.values()))
-    assert decision.counts["threads"] == 1
-    assert decision.counts["absence"] == 240

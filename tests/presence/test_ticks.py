@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tidal_plugins import Affect
 from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.gate import score
-from tidal_plugins.presence.ticks import due, mood, tick
-from tidal_plugins.scoring.salience import gate, spread, urgency
+from tidal_plugins.presence.ticks import mood, tick
+from tidal_plugins.scoring.salience import gate
 from tidal_plugins.tuning import Tuning
 
 TUNING = Tuning.of().presence
@@ -28,14 +28,6 @@ def test_the_gate_gives_the_score_of_the_source():
     parts = gate(4, 2, 0.48, 255, **WEIGHTS)
     assert sum(parts.values()) == pytest.approx(0.515, abs=0.0005)
     assert sum(parts.values()) > TUNING.threshold
-
-
-def test_the_gate_is_bounded_and_each_part_grows():
-    assert sum(gate(0, 0, 0.0, 0, **WEIGHTS).values()) == 0
-    assert sum(gate(1_000, 1_000, 1.0, 1e9, **WEIGHTS).values()) == pytest.approx(0.9)
-    assert gate(0, 0, 0.0, -5, **WEIGHTS)["absence"] == 0
-    less, more = gate(2, 1, 0.2, 60, **WEIGHTS), gate(3, 2, 0.3, 90, **WEIGHTS)
-    assert all(less[name] < more[name] for name in less)
 
 
 def test_a_state_is_scored_by_the_threads_above_the_threshold_and_by_the_thoughts_of_late():
@@ -95,12 +87,6 @@ def test_salience_stays_between_nothing_and_everything(state, ticks):
     assert [one.id for one in after.threads] == [one.id for one in state.threads]
 
 
-def test_salience_halves_in_its_half_life():
-    state = PresenceState(NOON, threads=(Attention("a", "a", "task", 0.8),))
-    week = tick(state, TUNING, int(TUNING.half_life * 60))
-    assert week.threads[0].salience == pytest.approx(0.4)
-
-
 def test_salience_spreads_along_associations_and_goes_nowhere_else():
     threads = (Attention("a", "a", "task", 1.0), Attention("b", "b", "task", 0.0), Attention("c", "c", "task", 0.0))
     alone = PresenceState(NOON, threads=threads)
@@ -110,14 +96,6 @@ def test_salience_spreads_along_associations_and_goes_nowhere_else():
     assert c == 0
     assert [one.salience for one in tick(alone, TUNING, 600).threads][1:] == [0, 0]
     assert a + b <= tick(alone, TUNING, 600).threads[0].salience + 1e-6
-
-
-def test_spreading_keeps_the_sum_between_equal_neighbours():
-    import numpy as np
-
-    both, ends = np.array([0, 1]), np.array([1, 0])
-    moved = spread(np.array([1.0, 0.0]), both, ends, np.ones(2), np.full(2, 0.25))
-    assert moved.tolist() == [0.75, 0.25]
 
 
 def test_what_is_due_comes_to_the_fore_and_fades_when_its_day_is_over():
@@ -130,30 +108,9 @@ def test_what_is_due_comes_to_the_fore_and_fades_when_its_day_is_over():
     assert at[5] == pytest.approx(0.5, abs=0.01)
 
 
-def test_urgency_is_half_a_half_life_before_the_day():
-    import numpy as np
-
-    assert urgency(np.array([np.inf, 24.0, 0.0, -3.0]), 24.0).tolist() == [0.0, 0.5, 1.0, 1.0]
-
-
-def test_a_plan_leaves_the_mind_at_the_end_of_its_day():
-    begins = datetime(2026, 3, 2, tzinfo=UTC)
-    ends = begins + timedelta(days=1)
-    state = PresenceState(NOON, threads=(Attention("a", "a", "plan", 0.5, begins, ends),))
-    assert tick(state, TUNING, 35 * 60).threads[0].salience == 1
-    assert tick(state, TUNING, 36 * 60).threads[0].salience == 0
-
-
 def test_a_presence_that_is_left_alone_comes_to_rest():
     state = PresenceState(NOON, threads=(Attention("a", "a", "task", 1.0),))
     assert tick(state, TUNING, 1_500_000).threads[0].salience == 0
-
-
-def test_a_clock_that_goes_back_gives_no_ticks():
-    state = PresenceState(NOON)
-    assert due(state, NOON - timedelta(days=3)) == 0
-    assert due(state, NOON + timedelta(seconds=59)) == 0
-    assert due(state, NOON + timedelta(seconds=61)) == 1
 
 
 def test_the_mood_relaxes_to_its_baseline_and_arousal_to_nothing():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -17,12 +16,9 @@ from tests.effort import grows_linearly
 from tidal_plugins import Affect
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.scoring import affect, decay, priority, ranking, salience
-from tidal_plugins.scoring.decay import added, recurrence
 from tidal_plugins.scoring.ranking import keyword_strength, recency
-from tidal_plugins.scoring.text import echoes, terms
+from tidal_plugins.scoring.text import terms
 from tidal_plugins.scoring.windows import SECOND, WINDOWS, Buckets, counted, totals
-from tidal_plugins.testing import NOON
-from tidal_plugins.tuning import Tuning
 
 NONE = Affect()
 DAY = 86_400 * SECOND
@@ -159,10 +155,6 @@ def test_weight_never_grows_with_time_and_lasts_longer_with_a_longer_half_life(
     assert decay.weight(weight, later, half) <= decay.weight(weight, later, 2 * half)
 
 
-def test_a_half_life_set_shorter_than_warm_shortens_nothing() -> None:
-    assert decay.half_life(used=True, intensity=1, warm=72, accessed=24, emotional=48, threshold=0.5) == 72
-
-
 @given(st.floats(0.02, 10), st.floats(0.001, 0.02), half_lives)
 def test_the_weight_is_at_the_floor_when_its_time_has_come(weight: float, floor: float, half: float) -> None:
     hours = decay.hours_until(weight, floor, half)
@@ -245,20 +237,6 @@ def test_a_worth_above_that_of_a_plain_statement_raises_the_priority_and_an_agen
     assert priority.sentence_priority(0.6, least=0.15, role="assistant") < found[2]
 
 
-def test_tools_that_changed_or_failed_stand_above_those_that_looked() -> None:
-    worth = [priority.tool_priority(kind) for kind in ("changed", "failed", "ran", "looked")]
-    assert worth == sorted(worth, reverse=True)
-    assert priority.tool_priority("failed") > 1 > priority.tool_priority("ran")
-
-
-def test_a_rare_word_tells_more_and_a_word_told_again_less() -> None:
-    assert priority.rarity(1, 100) > priority.rarity(50, 100) > 0
-    first = priority.information([2.0, 1.0])
-    assert first == pytest.approx(3.0**0.8)
-    assert priority.information([priority.restated(2.0, 1), 1.0]) < first
-    assert priority.information([]) == 0
-
-
 def test_half_of_the_words_state_a_message() -> None:
     assert priority.states({"kiln", "clay"}, {"kiln", "clay", "oven", "glaze"})
     assert not priority.states({"kiln"}, {"kiln", "clay", "oven"})
@@ -281,18 +259,7 @@ def test_salience_lies_between_nought_and_one_and_grows_with_each_part(
     assert 0 <= salience.salience(importance, relevance, salience.surprise(distance), **gate) <= 1 + 1e-12
 
 
-def test_the_defaults_of_the_gate_are_the_formulas_of_the_source() -> None:
-    gate = Tuning.of().gate
-    assert (gate.by_importance, gate.by_intensity, gate.by_surprise) == (0.5, 0.2, 0.3)
-    assert (gate.important, gate.threshold, gate.days, gate.enabled) == (8, 0.35, 14, False)
-
-
 # signals and uses
-
-
-def test_the_order_in_which_signals_arrive_does_not_matter() -> None:
-    in_time = added(added(0.0, 0, 1.0, 24.0), 12, 2.0, 24.0)
-    assert in_time == pytest.approx(added(added(0.0, 0, 2.0, 24.0), -12, 1.0, 24.0))
 
 
 def test_windows_count_what_lies_in_them() -> None:
@@ -309,25 +276,7 @@ def test_windows_count_what_lies_in_them() -> None:
     assert {name: len(found) <= WINDOWS[name][1] for name, found in buckets.items()} == dict.fromkeys(WINDOWS, True)
 
 
-def test_how_many_uses_recur_within_how_long_is_asked_for() -> None:
-    told = [(NOON, "a"), (NOON + timedelta(hours=30), "b")]
-    assert recurrence(told, turns=2, hours=24) == set()
-    assert recurrence(told, turns=2, hours=30) == {"a", "b"}
-    assert recurrence(told, turns=1, hours=24) == {"a"}
-
-
-def test_an_echo_needs_a_share_of_the_shorter_and_enough_words() -> None:
-    # told: alpha beta gamma delta (4); said: alpha beta one two three (5): 2 of 4
-    for share, words, expected in ((0.5, 2, True), (0.51, 2, False), (0.3, 1, True), (0.3, 3, False)):
-        found = echoes("alpha beta uno due tre", "q", "alpha beta gamma delta", words=words, share=share)
-        assert found is expected
-
-
 # texts
-
-
-def test_other_stop_words_can_be_given() -> None:
-    assert terms("The piano", stop=frozenset({"piano"})) == ["the"]
 
 
 @given(st.text(alphabet="aZb1 _-.'/@:#+,", max_size=30), st.text(alphabet=LETTERS, max_size=30) | st.text(max_size=60))

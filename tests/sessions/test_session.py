@@ -7,17 +7,12 @@ import copy
 import os
 import pickle
 from collections.abc import Callable
-from contextlib import closing
 from datetime import datetime, timedelta
-from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from tests.inside import raw
-from tests.waiting import PATIENCE
 from tidal_plugins import (
     Forgotten,
     InvalidInput,
@@ -31,7 +26,6 @@ from tidal_plugins import (
     SignalType,
     TidalMemory,
 )
-from tidal_plugins.model.entry import user_of
 from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.testing import FrozenClock
 
@@ -146,14 +140,6 @@ def test_unknown_and_forgotten_entries_are_named(memory: TidalMemory, entry: str
     assert (snapshot.info.accepted, len(session.audit())) == (1, 1)
 
 
-def test_a_policy_that_allows_and_denies_a_type_cannot_be_built() -> None:
-    with pytest.raises(ValidationError, match="both allows and denies skip"):
-        Policy(allow={"skip", "view"}, deny={"skip"})
-    for wrong in ({"max_signals": -1}, {"max_duration": timedelta(-1)}, {"allowed": {"view"}}):
-        with pytest.raises(ValidationError):
-            Policy(**wrong)
-
-
 def test_policies_have_names(open_memory: Callable[..., TidalMemory]) -> None:
     memory = open_memory(settings=Settings(policies={"planner": PLANNER}))
     assert memory.sessions.open(policy="planner").info.policy == PLANNER
@@ -168,14 +154,6 @@ def test_policies_have_names(open_memory: Callable[..., TidalMemory]) -> None:
     for policy in (Policy(allow={"clap"}), {"allow": ["view"]}, 3):
         with pytest.raises(InvalidInput):
             memory.sessions.open(policy=policy)
-
-
-def test_ids_rise_and_never_come_again(open_memory: Callable[..., TidalMemory]) -> None:
-    memory = open_memory()
-    ids = [memory.sessions.open().id, memory.scoped("user", "7").sessions.open().id]
-    memory.close()
-    ids.append(open_memory().sessions.open().id)
-    assert ids == sorted(set(ids))
 
 
 def test_a_closed_session_can_be_read_and_refuses_use(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
@@ -212,20 +190,6 @@ def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., T
         resumed.signal("view", entry)
 
 
-def test_unknown_sessions_and_what_is_no_id_are_refused(memory: TidalMemory) -> None:
-    assert memory.sessions.open().id
-    for use in (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit):
-        for unknown in (0, 99):
-            with pytest.raises(NotFound):
-                use(unknown)
-        for none in ("1", True, None, 1.0, -1):
-            with pytest.raises(InvalidInput):
-                use(none)
-    for none in ("1", True, 1.0, -1):
-        with pytest.raises(InvalidInput):
-            memory.recall("jazz", session=none)
-
-
 def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) -> None:
     ask: dict[str, Any] = {"user": "42", "agent": "planner", "policy": PLANNER, "thread": "t1"}
     first = memory.sessions.open(**ask)
@@ -236,26 +200,6 @@ def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) 
     opened = first.id
     first.close()
     assert memory.sessions.open(**ask).id > opened
-
-
-def test_a_policy_is_written_down_in_one_way_whatever_the_order_of_its_types() -> None:
-    types = ["like", "reward", "share", "view"]
-    assert Policy(allow=reversed(types)).model_dump(mode="json")["allow"] == types
-    assert Policy(deny={*types, "skip"}).model_dump_json().count('["like","reward","share","skip","view"]') == 1
-
-
-def test_scopes_do_not_see_each_others_sessions(memory: TidalMemory, entry: str) -> None:
-    session = memory.sessions.open()
-    session.signal("reward", entry)
-    other = memory.scoped("user", "7")
-    assert other.sessions.list() == []
-    for use in (other.sessions.resume, other.sessions.snapshot, other.sessions.audit):
-        with pytest.raises(NotFound):
-            use(session.id)
-    with pytest.raises(NotFound):
-        other.recall("jazz", session=session.id)
-    with pytest.raises(NotFound):
-        other.signals.add("like", entry)
 
 
 def test_a_handle_is_neither_copied_nor_pickled(memory: TidalMemory) -> None:
@@ -328,53 +272,6 @@ def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
     session = asyncio.run(run())
     with pytest.raises(SessionClosed):
         session.signal("reward", entry)
-
-
-def test_a_session_that_is_never_used_leaves_nothing_and_an_error_inside_closes_it(memory: TidalMemory) -> None:
-    memory.sessions.open(agent="planner")
-    assert memory.sessions.list() == []
-    with pytest.raises(RuntimeError), memory.sessions.open():
-        raise RuntimeError
-    assert [info.is_open for info in memory.sessions.list()] == [False]
-
-
-def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) -> None:
-    opened, begun, done = memory.sessions.open(thread="t1").id, Barrier(2), Barrier(2)
-
-    def write() -> None:
-        with memory._services.storage.transaction():
-            begun.wait()
-            done.wait(PATIENCE)
-
-    writer = Thread(target=write)
-    writer.start()
-    begun.wait()
-    assert memory.sessions.open(thread="t1").id == opened
-    done.wait()
-    writer.join()
-
-
-def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str) -> None:
-    notes = [
-        "می\u200cخواهم قهوه",
-        "हिन्\u200dदी",
-        "👨\u200d👩\u200d👧 at noon",
-        "\u200fقهوة",
-        "soft\u00adhyphen",
-        "\U0001fae9",
-    ]
-    session = memory.sessions.open()
-    for note in notes:
-        session.annotate(entry, note)
-    assert sorted(annotation.text for annotation in session.snapshot().annotations) == sorted(notes)
-
-
-def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
-    session = memory.sessions.open(policy=PLANNER)
-    clock.advance(hours=5)
-    with session:
-        assert session.info.opened_at == clock()
-        assert session.signal("reward", entry).score == 1.0
 
 
 @pytest.mark.parametrize("half_life", [1e9, 1e300])
@@ -469,14 +366,6 @@ def test_a_citation_means_an_entry_or_what_was_said_in_an_episode(memory: TidalM
             memory.episodes.entry_ids(citation)
 
 
-@pytest.mark.parametrize(
-    ("scope", "user"),
-    [(("user", "42"), "42"), (("app", "user", "42", "notes"), "42"), (("user",), None), (("default",), None)],
-)
-def test_a_scope_may_name_its_user(scope: tuple[str, ...], user: str | None) -> None:
-    assert user_of(scope) == user
-
-
 # what signals do to a recall: in their session, in their scope, and nowhere else
 
 
@@ -526,24 +415,6 @@ def test_annotations_lift_what_they_speak_of(memory: TidalMemory, noted: list[st
     assert scores(memory.recall("jazz piano", session=session))[noted[2]] == pytest.approx(hit.score)
 
 
-def test_labels_count_as_words_of_an_entry(memory: TidalMemory) -> None:
-    tagged = memory.remember("Practise scales slowly.", tags=["borrowchecker"])
-    session = memory.sessions.open()
-    session.annotate(tagged.id, "borrowchecker")
-    [hit] = memory.recall("scales", session=session)
-    assert hit.why.factors["session annotation"] == pytest.approx(0.3)
-
-
-def test_a_reward_fades(memory: TidalMemory, noted: list[str], clock: FrozenClock) -> None:
-    session = memory.sessions.open()
-    session.signal("reward", noted[0])
-    clock.advance(hours=24)
-    hit = memory.recall("jazz piano", session=session)[0]
-    assert hit.why.factors["session reward"] == pytest.approx(0.2 * 0.5 / 1.5)
-    clock.advance(days=60)
-    assert "session reward" not in memory.recall("jazz piano", session=session)[0].why.factors
-
-
 def test_rewarded_entries_outside_the_pool_join_it_through_the_same_filters(
     open_memory: Callable[..., TidalMemory], clock: FrozenClock
 ) -> None:
@@ -578,88 +449,3 @@ def test_signals_of_the_scope_shape_everyones_ranking_by_their_sign(memory: Tida
     assert memory.signals.tally().scores["like"] == {noted[1]: 2.0}
     assert memory.signals.tally().counts["like"].minute == 2
     assert scores(memory.scoped("another").recall("jazz")) == {}
-
-
-def test_a_like_and_a_dislike_cancel_out(memory: TidalMemory, noted: list[str]) -> None:
-    memory.signals.add("like", noted[1])
-    memory.signals.add("dislike", noted[1])
-    hit = next(hit for hit in memory.recall("jazz") if hit.id == noted[1])
-    assert "signals" not in hit.why.factors
-
-
-def test_types_of_ones_own_have_their_half_life_and_sign(
-    open_memory: Callable[..., TidalMemory], clock: FrozenClock
-) -> None:
-    memory = open_memory(
-        settings=Settings(signals={"reward": {}, "annotate": {"sign": 0}, "bury": {"half_life": 1, "sign": -1}})
-    )
-    entry = memory.remember(TEXTS[0]).id
-    memory.signals.add("bury", entry)
-    clock.advance(hours=1)
-    assert memory.recall("jazz")[0].why.factors["signals"] == pytest.approx(-0.2 * 0.5 / 1.5)
-
-
-def test_a_whisper_feels_the_session_too(memory: TidalMemory, noted: list[str]) -> None:
-    session = memory.sessions.open()
-    assert memory.whisper("When is jazz piano practice?").ids[0] == noted[0]
-    session.signal("reward", noted[0])
-    whisper = memory.whisper("When is jazz piano practice?", session=session)
-    assert whisper.hits[0].why.factors["session reward"] == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
-def test_every_profile_feels_the_session(memory: TidalMemory, noted: list[str], profile: str) -> None:
-    session = memory.sessions.open()
-    session.signal("reward", noted[0])
-    hit = memory.recall("jazz piano", profile=profile, session=session)[0]
-    assert hit.why.factors["session reward"] == pytest.approx(0.1)
-
-
-def test_what_an_entry_says_now_counts_also_where_another_process_changed_it(
-    open_memory: Callable[..., TidalMemory],
-) -> None:
-    memory, writer = open_memory(), open_memory()
-    memory.facts["bridge"] = "up"
-    session = memory.sessions.open()
-    session.annotate(memory.remember("The bridge is of steel.").id, "lowered")
-
-    def gained() -> list[float | None]:
-        return [
-            hit.why.factors.get("session annotation")
-            for hit in memory.recall("bridge", kinds=["fact"], session=session)
-        ]
-
-    assert gained() == [None]
-    writer.facts["bridge"] = "lowered"
-    assert gained() == [pytest.approx(0.3)]
-
-
-def test_an_annotation_of_what_was_forgotten_shapes_nothing(open_memory: Callable[..., TidalMemory]) -> None:
-    memory, other = open_memory(), open_memory()
-    noted, kept = memory.remember("Pasta is cooked with tomatoes.").id, memory.remember("Jazz piano at noon.").id
-    before = scores(memory.recall("piano"))[kept]
-    session = memory.sessions.open()
-    session.annotate(noted, "jazz")
-    assert scores(memory.recall("piano", session=session))[kept] == pytest.approx(before + 0.3)
-    other.forget(noted)
-    assert "session annotation" not in memory.recall("piano", session=session).explain()
-
-
-def test_damaged_vectors_leave_a_recall_of_the_session_by_keywords(
-    open_memory: Callable[..., TidalMemory], tmp_path: Path
-) -> None:
-    memory = open_memory()
-    for number in range(40):
-        memory.remember(f"jazz piano {number}")
-    odd = memory.remember("Pasta is cooked with tomatoes.").id
-    session = memory.sessions.open()
-    session.signal("reward", odd, 5.0)
-    sid = session.id
-    memory.close()
-    path = tmp_path / "agent.db"
-    with closing(raw(path)) as file:  # its first number is NaN
-        file.execute("UPDATE vectors SET vector = CAST(X'0000C07F' || substr(vector, 5) AS BLOB)")
-    recall = open_memory().recall("jazz piano", session=sid, limit=41)
-    assert recall.degraded == ("damaged vectors",)
-    assert odd in recall.ids
-    assert len(recall) > 1

@@ -220,21 +220,6 @@ def test_what_does_not_fit_where_it_is_plugged_in_makes_no_file(tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_collections_know_what_they_hold(memory: TidalMemory) -> None:
-    episode = memory.record("Mara builds the Atlas bridge.", "Noted.")
-    memory.dossiers.refresh("atlas bridge")
-    assert episode.id in memory.episodes
-    assert "nothing" not in memory.episodes
-    assert "atlas bridge" in memory.dossiers
-    assert "moon" not in memory.dossiers
-    assert "planner" not in memory.sessions.policies
-    for collection in (memory.episodes, memory.dossiers, memory.sessions.policies, memory.facts):
-        assert 7 not in collection
-    for listed in (memory.episodes, memory.dossiers):
-        with pytest.raises(TypeError, match="not iterable"):
-            list(listed)
-
-
 def test_an_unusable_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for path in ("", " ", "\ud800.db", "file:x?mode=memory", "a\0b", "no/such/x.db", b"x.db", 7):

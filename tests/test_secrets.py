@@ -78,16 +78,6 @@ def test_a_link_from_a_new_password_to_the_old_one_quotes_neither(told: TidalMem
     assert SECRET not in shown
 
 
-def test_a_thought_seed_shows_none(open_memory: Any) -> None:
-    memory = open_memory(settings=KEPT)
-    kept = [memory.record(SAID, thread="monday"), memory.record("Guests bring cake at noon.", thread="tuesday")]
-    surfaced = [id_ for each in kept for id_ in each.entries]
-    for n in range(3):
-        memory.record(f"Question {n}", thread=f"t{n}", surfaced=surfaced)
-    [seed] = memory.maintenance.run().seeds
-    assert SHOWN in (seed.first.text, seed.second.text)
-
-
 def test_a_whisper_says_that_there_is_one_and_where(told: TidalMemory) -> None:
     whisper = told.whisper(ASKED)
     assert "wifi password of the harbour office is [password]" in whisper.text
@@ -175,12 +165,6 @@ def test_a_message_that_the_model_sees_is_no_memory_though_its_secret_is_hidden(
     place = Place(told, None)
     assert entry_id(told) in surface(place, ASKED).whisper.ids
     assert entry_id(told) not in surface(place, ASKED, shown_texts=[SAID]).whisper.ids
-
-
-def test_a_turn_that_repeats_a_secret_is_still_known(told: TidalMemory) -> None:
-    assert entry_id(told) not in told.whisper(SAID).ids, "it says word for word what the turn says"
-    again = told.record(SAID, "I will remember the harbour office.", thread="monday", id="t")
-    assert [episode.id for episode in told.episodes.list()] == [again.id]
 
 
 # on their way into the store

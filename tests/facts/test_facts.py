@@ -241,23 +241,6 @@ def test_an_explicit_update_or_end_closes_what_was_open(memory: TidalMemory, fac
         assert facts.conflicts() == []
 
 
-def test_a_conflict_is_of_the_transaction_that_stores_the_text(
-    memory: TidalMemory, facts: Facts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    facts["bridge"] = "up"
-    storage = memory._services.storage
-
-    def fail(*args: Any, **kwargs: Any) -> None:
-        raise ValueError("stop")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(storage), "write_documents", fail)
-        with pytest.raises(ValueError, match="stop"):
-            memory.record("The bridge is down.")
-    assert memory.episodes.list() == []
-    assert facts.conflicts() == []
-
-
 # forgetting
 
 

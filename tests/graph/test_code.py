@@ -3,8 +3,6 @@ and end."""
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 
 from tests.graph.coding import affected, edited, ended, ran, read, sentences, worked, wrote
@@ -194,27 +192,6 @@ def test_what_a_turn_showed_is_forgotten_with_it(memory: TidalMemory) -> None:
         memory.graph.entity("f")
 
 
-def test_an_old_turn_that_comes_late_does_not_undo_what_is_known(memory: TidalMemory) -> None:
-    now = memory.now()
-    memory.record_many([_at(now, wrote("a.py", "def f():\n    g()\n\ndef g(): ...\n"), "new")])
-    memory.graph.index_pending()
-    old = wrote("a.py", "def f():\n    h()\n\ndef h(): ...\n")
-    memory.record_many([_at(now.replace(year=now.year - 1), old, "old")])
-    memory.graph.index_pending()
-    assert "f calls g" in sentences(memory)
-    assert "f calls h" in ended(memory, "f")
-
-
-def _at(at: datetime, call: ToolCall, thread: str) -> Exchange:
-    asked = ToolCall(call.name, call.arguments, "c")
-    said = (
-        Message("user", "go"),
-        Message("assistant", "", tool_calls=(asked,)),
-        Message("tool", call.result or "", tool_call_id="c"),
-    )
-    return Exchange(said, thread, thread, occurred_at=at)
-
-
 def test_a_file_that_was_said_before_it_was_seen_is_the_same(memory: TidalMemory) -> None:
     worked(memory, said="Where?", answer="I created `list_orders` in `shop/routes.py`. `list_orders` is in routes.py.")
     worked(memory, read("src/shop/routes.py", ROUTES))
@@ -224,16 +201,6 @@ def test_a_file_that_was_said_before_it_was_seen_is_the_same(memory: TidalMemory
     worked(memory, read("packages/two/routes.py", "def other(): ...\n"))
     assert memory.graph.entity("shop/routes.py").name == "src/shop/routes.py"
     assert memory.graph.entity("routes.py").name == "routes.py"  # of which there are two
-
-
-def test_a_folder_that_moves_takes_its_files_along(memory: TidalMemory) -> None:
-    worked(memory, read("shop/routes.py", ROUTES), read("shop/store.py", STORE))
-    worked(memory, ran("git mv shop store_front", ""))
-    assert "list_orders is defined in store_front/routes.py" in sentences(memory)
-    assert "OrderStore is defined in store_front/store.py" in sentences(memory)
-    assert "OrderStore is defined in shop/store.py" in ended(memory, "OrderStore")
-    worked(memory, ran("rm -rf store_front", ""))
-    assert sentences(memory, "defined_in", "calls") == set()
 
 
 def test_words_of_a_tool_in_place_of_a_file_end_nothing(memory: TidalMemory) -> None:
@@ -264,16 +231,6 @@ def test_a_parameter_is_none_of_the_functions_of_its_name(memory: TidalMemory) -
     )
     worked(memory, read("disk.py", LOAD), read("main.py", text))
     assert sentences(memory, "calls") == set()
-
-
-def test_a_list_of_things_is_no_thing(memory: TidalMemory) -> None:
-    text = (
-        "from typing import Optional\nfrom shop.models import Order\n\n\n"
-        "def all_of(many: list[Order], by: dict[str, Order], one: Optional[Order], two: 'Order | None'):\n"
-        "    many.append(1)\n    by.values()\n    one.pay()\n    two.send()\n"
-    )
-    worked(memory, read("shop/main.py", text))
-    assert sentences(memory, "calls") == {"all_of calls Order.pay", "all_of calls Order.send"}
 
 
 TABLE = tables("graph/code.jsonl")
@@ -400,14 +357,3 @@ def test_a_run_of_some_tests_says_nothing_of_the_others(memory: TidalMemory) -> 
     assert sentences(memory, "fails", "passes") == both - {"test_sum fails in pytest"} | {"test_sum passes in pytest"}
     worked(memory, ran("pytest", run_of(passed=3)))
     assert sentences(memory, "fails") == set()
-
-
-def test_what_a_test_prints_is_no_result(memory: TidalMemory) -> None:
-    printed = "FAILED tests/test_web.py::test_two - no\ntests/test_web.py::test_one FAILED\ntests/test_web.py FF\n"
-    captured = f"=== FAILURES ===\n___ test_sum ___\n--- Captured stdout call ---\n{printed}"
-    summary = "=== short test summary info ==="
-    output = run_of("test_sum").replace(summary, captured + summary)
-    worked(memory, ran("pytest", output))
-    worked(memory, ran("pytest -s", f"{printed}{run_of('test_sum')}"))
-    worked(memory, ran("cat runs/last.log | head -50", run_of("test_old", of="tests/test_old.py")))
-    assert sentences(memory, "fails") == {"test_sum fails in pytest", "tests/test_till.py fails in pytest"}

@@ -72,13 +72,6 @@ def test_a_limit_leaves_the_rest_in_order(opened: Opened) -> None:
         memory.graph.index_pending(0)
 
 
-def test_a_memory_without_a_graph_queues_nothing(open_memory: OpenMemory) -> None:
-    memory = open_memory(settings=Settings(graph={"enabled": False, "supersession": False}))
-    memory.record(SAID)
-    assert memory.graph.pending() == memory.graph.entities() == []
-    assert memory.graph.index_pending().episodes == 0
-
-
 def test_what_tools_print_says_how_things_are_and_nothing_of_anybody(open_memory: OpenMemory) -> None:
     memory = open_memory(settings=Settings(graph={"background": False}))
     page = "I prefer tabs over spaces. We decided to use Kafka.\n\n```python\nimport requests\n```\n"

@@ -259,14 +259,6 @@ def test_a_text_may_say_until_when_something_is_true(world: World) -> None:
     assert world.held("a") == [("a uses b", -9, -2)]
 
 
-def test_places_within_each_other_do_not_contradict(world: World) -> None:
-    said = "Ada lives_in Rome"
-    world.say(said)
-    text = "Ada lives_in Rome-Italy"
-    world.say(text)
-    assert world.known() == ["Ada lives in Rome", "Ada lives in Rome-Italy"]
-
-
 # walks
 
 

@@ -86,14 +86,6 @@ def test_what_was_loaded_is_evidence_of_its_source_and_goes_with_it(world: World
     assert empty.graph.forget_source("elsewhere") == 0
 
 
-def test_what_is_loaded_and_what_is_known_end_where_they_contradict_each_other(world: World, empty: World) -> None:
-    empty.clock.advance(days=4)
-    empty.say("Ada lives_in Lima")
-    empty.graph.load(world.graph.export(), source="elsewhere")
-    assert empty.known(subject="Ada", predicate="lives_in") == ["Ada lives in Lima"]
-    assert empty.known(subject="Ada", predicate="lives_in", valid_at=NOON) == ["Ada lives in Rome"]
-
-
 def test_networkx_reads_the_graphml(world: World) -> None:
     import networkx
 

@@ -38,18 +38,6 @@ def test_what_is_quoted_is_found_again_where_it_stands():
     assert [mention.name for mention in found.mentions] == ["api.orders", "InventoryItem"]
 
 
-def test_who_speaks_is_a_person_where_the_pronoun_stands():
-    text = "Yes, my desk is full: I prefer tabs."
-    answer = {"entities": [{"name": "I", "type": "speaker"}, {"name": "tabs", "type": "preference"}], "relations": []}
-    answer["relations"] = [
-        {**RELATION, "subject": "I", "predicate": "Prefers", "object": "tabs", "quote": "I prefer tabs"}
-    ]
-    (assertion,) = reading([text], answer)[0].assertions
-    assert (assertion.subject.name, assertion.subject.type, assertion.subject.start) == ("I", "person", 22)
-    assert assertion.object.type == "preference"
-    assert assertion.predicate == "prefers"
-
-
 def test_long_texts_are_read_in_pieces_and_spans_count_from_their_beginning():
     asked = []
 

@@ -6,13 +6,13 @@ import json
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.graph.scripted import Scripted, numbered, said
+from tests.graph.scripted import Scripted, said
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import InvalidInput, Settings, TidalMemory, ToolCall
 
@@ -78,15 +78,6 @@ def test_what_the_turn_does_not_say_is_refused(memory: TidalMemory, statement: A
     used = memory.stats().reader
     assert (used.kept, used.refused, used.turns) == (0, 1, 1)
     assert known(memory) == set()
-
-
-def test_who_is_only_implied_is_not_taken_for_the_speaker_of_another_message(memory: TidalMemory) -> None:
-    wrong = said("I", "lives_in", "Oslo", "live in Oslo")
-    right = said("I", "lives_in", "Porto", "I sleep in Porto", message=2)
-    memory.graph.read_with(Scripted(before=lambda _: {"relations": [wrong, right]}))
-    memory.record("I sleep in Porto now.", "People who live in Oslo would envy that.")
-    memory.graph.index_pending()
-    assert known(memory) == {"user lives in Porto"}
 
 
 @pytest.mark.parametrize(
@@ -323,17 +314,6 @@ def test_an_episode_is_shown_with_the_two_before_it_in_its_thread(memory: TidalM
     assert prompt.count("<tidal-episode message=") == 2  # the others have no number
 
 
-def test_episodes_that_are_read_together_are_shown_once_and_in_order(memory: TidalMemory, clock: Any) -> None:
-    model = answers(memory)
-    for text in ("The ferry is late.", "The quay is icy.", "The crane is stuck."):
-        memory.record(text, "I see.", thread="harbour")
-        clock.advance(minutes=1)
-    memory.graph.index_pending()
-    (prompt,) = model.prompts
-    assert [numbered(prompt, words) for words in ("ferry", "quay", "crane")] == [1, 3, 5]
-    assert prompt.count("The ferry is late.") == 1
-
-
 def test_a_quotation_of_what_was_said_before_is_refused(memory: TidalMemory) -> None:
     told(memory, "Ines lives in Porto.", thread="harbour")
     before = len(memory.graph.relations())
@@ -428,14 +408,6 @@ def test_a_value_that_somebody_set_is_never_replaced_but_disputed(memory: TidalM
     disputed = next(one for one in memory.facts.conflicts() if one.claim == "4712")
     memory.facts.resolve(disputed.id, "claim")
     assert memory.facts["berth"] == "4712"
-
-
-def test_what_was_said_before_a_fact_was_set_changes_nothing(memory: TidalMemory, clock: Any) -> None:
-    memory.facts["berth"] = "4711"
-    answers(memory, facts=[fact("berth", "4712", "4712")])
-    told(memory, "The berth: now it is 4712.", occurred_at=clock() - timedelta(days=2))
-    assert memory.facts.conflicts() == []
-    assert (memory.stats().reader.facts, memory.stats().reader.passed) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -75,17 +75,6 @@ def test_a_hash_inside_a_code_block_is_no_heading_even_when_the_block_is_cut() -
     assert {span.heading for span in split(text, max_words=20)} == {"Real"}
 
 
-def test_lines_that_only_look_like_an_underline_make_no_heading() -> None:
-    for rule in ("--", "- - -", "| --- |"):
-        text = f"Kind regards\n{rule}\n" + "word " * 40
-        assert {span.heading for span in split(text, max_words=20)} == {""}
-
-
-def test_list_items_stay_whole() -> None:
-    items = [f"- item number {n} of the list" for n in range(12)]
-    assert all(piece.startswith("- item") for piece in pieces("\n".join(items), 16))
-
-
 def test_a_long_paragraph_is_cut_between_sentences() -> None:
     text = "We paid 3.50 for it, e.g. at the fair. " * 20
     assert all(piece.endswith("fair.") for piece in pieces(text, 25))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.inside import associate, contents, dying, links, raw, stored
+from tests.inside import associate, contents, dying, links, stored
 from tests.waiting import PATIENCE
 from tidal_plugins import (
     Closed,
@@ -21,7 +21,6 @@ from tidal_plugins import (
     Entry,
     HashingEmbedder,
     InvalidInput,
-    Note,
     NotFound,
     Settings,
     Statement,
@@ -95,20 +94,6 @@ def test_what_does_not_decay_and_what_expires_is_left_alone(open_memory: Any, cl
     assert tier(memory, small).expires_at == NOON + 14 * DAY
     assert not memory.recall("ok then", kinds={"conversation"})
     assert 0 < report.ephemeral <= 1
-
-
-def test_many_entries_settle_in_batches_and_a_damaged_one_keeps_its_tier_and_stops_nothing(
-    open_memory: Any, clock: FrozenClock, tmp_path: Path
-) -> None:
-    memory = open_memory(settings=Settings(tuning={"consolidation.batch": 7}))
-    notes = memory.remember([Note(f"word{n}", kind="conversation") for n in range(30)])
-    connection = raw(tmp_path / "agent.db")
-    connection.execute("UPDATE entries SET text = 'forged' WHERE id = ?", (notes[1].id,))
-    connection.close()
-    clock.advance(days=30)
-    report = run(memory)
-    assert (report.settled, report.errors) == (29, ())
-    assert run(memory).settled == 0
 
 
 # associations

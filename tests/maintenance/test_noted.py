@@ -33,19 +33,6 @@ def test_runs_that_did_something_are_listed_newest_first(open_memory: Any, clock
     assert again.scoped("other").maintenance.runs() == []
 
 
-def test_what_retention_forgot_is_noted_as_a_run_and_as_erasures(open_memory: Any, clock: FrozenClock) -> None:
-    memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}, retention=[
-        {"kinds": ["conversation"], "days": 30}
-    ]))  # fmt: skip
-    memory.record(SECRET, "I see.")
-    clock.advance(hours=24 * 31)
-    memory.maintenance.run()
-    [run] = memory.maintenance.runs()
-    [erasure] = memory.maintenance.erasures()
-    assert (run.forgotten, erasure.count, erasure.at) == (1, 3, memory.now())
-    assert erasure.shelves == {"conversation": 2, "episode": 1}
-
-
 def test_a_rebuilt_context_is_noted_and_goes_with_its_last_episode(memory: TidalMemory) -> None:
     turns = [
         Message(

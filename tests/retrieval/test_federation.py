@@ -128,20 +128,6 @@ def answered(*hits: Hit, **fields: Any) -> Recall:
     return Recall("piano", ("piano",), hits, profile="tidal", **fields)
 
 
-def test_what_a_reranker_judged_is_compared_by_its_own_scores(open_memory: Any, peer_file: Path) -> None:
-    class Longest:
-        def rerank(self, query: str, texts: Any) -> list[float]:
-            return [len(text) - 50.0 for text in texts]
-
-    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], reranker=Longest())
-    memory.remember([Note("a piano"), Note("a piano teacher who lives in the house beside the old church")])
-    recall = memory.recall("jazz piano")
-    lengths = [len(hit.text) for hit in recall]
-    assert lengths == sorted(lengths, reverse=True)
-    assert [hit.origin for hit in recall] == ["own", "planner", "planner", "own"]
-    assert (recall[0].why.relevance, recall[-1].why.relevance) == (1, 0)
-
-
 @pytest.mark.parametrize("own", ["a piano", ""])
 def test_a_reranker_that_fails_has_its_time_once_for_all_stores(open_memory: Any, peer_file: Path, own: str) -> None:
     calls = []

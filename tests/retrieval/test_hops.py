@@ -138,16 +138,6 @@ def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory
     assert assessor.shown == [[f"Ada: {SISTER}"], [PRODUCT, f"Ada: {SISTER}"]]
 
 
-def test_a_query_that_brings_nothing_new_leaves_the_next_one_its_turn(open_memory: OpenMemory) -> None:
-    assessor = Asking(asks(SISTER, "Acme Corp", "tulips"), asks("tulips"))
-    found = fill(open_memory(assessor=assessor)).recall(SISTER, limit=1, hops=2)
-    assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("Acme Corp", True)], "the query itself is not asked"
-    assessor = Asking(asks("sister Ada", "Acme Corp", "tulips"), asks("tulips"))
-    few = Settings(tuning={"hops.least": 1.0})
-    found = fill(open_memory("few.db", assessor=assessor, settings=few)).recall(SISTER, limit=1, hops=2)
-    assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("sister Ada", False), ("Acme Corp", True)]
-
-
 @pytest.mark.parametrize(
     "answer",
     [

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.retrieval.directions import QUESTION, Directions, holding, noted, say
 from tests.tuned import tuned
-from tests.waiting import PATIENCE
 from tidal_plugins import Affect, InvalidInput, Recall
 from tidal_plugins.retrieval.calibration import HIT_FEATURES, LINE_FEATURES, RECALL_FEATURES, SHIPPED, load
-from tidal_plugins.retrieval.rank import Traits
 from tidal_plugins.testing import FrozenClock
 
 SAD, STIRRED = Affect(-0.4, 0.2), Affect(-0.8, 0.6)
@@ -166,16 +160,6 @@ def test_an_explanation_says_how_the_memory_felt(open_memory: Any) -> None:
 # the shortlist
 
 
-@pytest.mark.parametrize(("profile", "dropped"), [("balanced", "far"), ("tidal", "a zebra"), ("attention", "far")])
-def test_the_shortlist_has_what_both_channels_together_put_first(open_memory: Any, profile: Any, dropped: str) -> None:
-    texts = {"near": 0.9, "also near": 0.8, "nearby": 0.7, "around": 0.65, "far": 0.3, "a zebra": 0.25}
-    memory = holding(open_memory, texts, recall={"shortlist": 1, "neighbours": 0.0, "time": 0.0})
-    ids = {hit.id: hit.text for hit in memory.recall(QUESTION, limit=9, profile=profile)}
-    recall = memory.recall(QUESTION, limit=1, profile=profile)
-    assert dropped in {ids[item.id] for item in recall.dropped if item.stage == "shortlist"}
-    assert len(recall.dropped) == 5
-
-
 # recency: a turn that goes on with something begun earlier
 
 
@@ -254,32 +238,3 @@ def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path, value: Any) -> 
 
 
 # traits of entries that several threads read at once
-
-
-class Slow:
-    """Columns of ``count`` entries that all ask. While they are read, another thread reads ``meanwhile``."""
-
-    def __init__(self, count: int, meanwhile: Any = None) -> None:
-        self.arrays = SimpleNamespace(key=np.arange(count))
-        self.meanwhile = meanwhile
-
-    def heads(self, rows: Sequence[int]) -> list[tuple[str, str]]:
-        if self.meanwhile is not None:
-            other = threading.Thread(target=self.meanwhile)
-            other.start()
-            other.join(PATIENCE)
-            assert not other.is_alive(), "reading texts holds up no other thread"
-        return [("Is it late?", "Is it late?")] * len(rows)
-
-
-def test_entries_that_come_while_others_are_read_take_no_trait_away() -> None:
-    traits, rows = Traits(), np.arange(10)
-
-    def grow() -> None:
-        more: Any = Slow(5000)
-        traits.told(more, np.arange(4000, 5000))
-
-    few: Any = Slow(10, grow)
-    assert traits.told(few, rows)[0].all()
-    again: Any = Slow(5000)
-    assert traits.told(again, np.r_[rows, np.arange(4000, 5000)])[0].all()

@@ -369,14 +369,6 @@ def test_a_question_lends_most_to_the_turn_after_it(talk_at: Any) -> None:
     assert {name: lifts[name] for name in ("earlier", "later")} == close({"earlier": 0.075, "later": 0.225})
 
 
-def test_a_turn_that_tells_counts_more_than_one_that_asks(talk_at: Any) -> None:
-    memory = talk_at({"since last week": 0.5, "why?": 0.5, "plain words": 0.5})
-    lifts = parts(memory.recall(QUESTION), "time_mention")
-    assert {name: lifts[name] for name in ("since last week", "why?", "plain words")} == close(
-        {"since last week": 0.05, "why?": -0.05, "plain words": 0.0}
-    )
-
-
 # on a store
 
 
@@ -403,12 +395,6 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
     talk(without, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
     talk(without, *(f"nothing number {n}" for n in range(9)), thread="t")
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
-
-
-def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
-    ids = talk(memory, "where did the zebra sleep?", "under an old oak")
-    found = memory.recall("zebra", exclude=[ids["under an old oak"]])
-    assert [hit.text for hit in found] == ["where did the zebra sleep?"]
 
 
 # the statements of SQL that a recall and a whisper take

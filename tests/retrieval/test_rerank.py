@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.waiting import PATIENCE, eventually, threads_end
+from tests.waiting import PATIENCE, eventually
 from tidal_plugins import ComponentError, CrossEncoderReranker, InvalidInput, Note, Settings, TidalMemory
 from tidal_plugins.protocols import Reranker
 
@@ -89,16 +89,6 @@ def test_it_reads_the_best_of_the_ranking_and_the_limit_cuts_after_it(open_memor
     assert len(found) + len(found.dropped) == len(plain)
     memory.recall("jazz piano", limit=4)
     assert len(longest.read[1][1]) == 4, "the limit, where that is more"
-
-
-def test_signals_still_count(open_memory: OpenMemory) -> None:
-    memory = fill(open_memory(reranker=Longest()))
-    last = memory.recall("jazz piano")[-1]
-    with memory.sessions.open(user="42") as session:
-        session.signal("reward", last.id)
-        hit = next(hit for hit in memory.recall("jazz piano", session=session) if hit.id == last.id)
-        assert hit.score == pytest.approx(0.1)  # 0.2 · 1 / (1 + 1)
-        assert set(hit.why.factors) == {"reranker", "session reward"}
 
 
 @pytest.mark.parametrize(
@@ -196,28 +186,6 @@ def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMe
     assert [hit.text for hit in found] == [note for _, note in by_score]
     assert found[0].why.factors["reranker"] == pytest.approx(by_score[0][0], abs=1e-5)
     assert found.degraded == ()
-
-
-@pytest.mark.slow
-def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_memory: OpenMemory) -> None:
-    reranker = CrossEncoderReranker(folder, batch_size=1)
-    reranker.load()
-    batches, inner, given_up = [], reranker._score, threading.Event()
-
-    def slow(query: str, texts: list[str]) -> list[float]:
-        batches.append(texts)
-        assert given_up.wait(PATIENCE)
-        return inner(query, texts)
-
-    reranker._score = slow
-    memory = fill(open_memory(reranker=reranker, settings=Settings(tuning={"rerank.seconds": 0.05})))
-    others, recalls = set(threading.enumerate()), 0
-    while not batches:  # a busy machine may not have begun before the time was over
-        assert memory.recall("jazz piano").degraded == ("reranker",)
-        recalls += 1
-    given_up.set()
-    assert threads_end(others)
-    assert 1 <= len(batches) <= recalls
 
 
 @pytest.mark.slow

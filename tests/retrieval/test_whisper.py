@@ -25,11 +25,9 @@ from tidal_plugins import (
     TidalMemory,
     Whisper,
 )
-from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, inert
 from tidal_plugins.retrieval.understand import to_query
-from tidal_plugins.retrieval.whisper import age, compose, when
-from tidal_plugins.storage.sqlite.columns import SQLiteColumns
+from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -78,28 +76,6 @@ def test_a_line_has_citation_age_source_and_text() -> None:
         "- [mem:0123456789abc] 22 December 2023, 2 years ago, practice.md: Play scales daily.",
         "- [mem:0123456789abc] just now, fact: The piano is old.",
     ]
-
-
-def test_the_source_is_who_said_it_or_where_it_stands() -> None:
-    for fields, source in (
-        *(({"role": "assistant"}, "you"), ({"role": "user", "speaker": "Ann"}, "Ann"), ({}, "conversation")),
-        ({"kind": "kb", "source": "a/very/long/path/to/some/file.md"}, "…ng/path/to/some/file.md"),
-    ):
-        assert f", {source}: text" in str(whisper(hit("text", **fields)))
-
-
-def test_age_is_told_in_one_unit_and_of_days_with_a_date() -> None:
-    for ago, expected in (
-        *(({"seconds": 5}, "just now"), ({"minutes": 59}, "just now"), ({"hours": 1}, "1 hour ago")),
-        *(({"hours": 47}, "1 day ago"), ({"days": 13}, "1 week ago"), ({"days": 45}, "1 month ago")),
-        *(({"days": 364}, "12 months ago"), ({"days": 365}, "1 year ago"), ({"days": -2}, "ahead")),
-    ):
-        assert age(NOON - timedelta(**ago), NOON) == expected
-    for ago, expected in (
-        *(({"hours": 23}, "23 hours ago"), ({"days": 2}, "27 February, 2 days ago")),
-        *(({"days": 1, "hours": 13}, "27 February, 2 days ago"), ({"days": 500}, "17 October 2024, 1 year ago")),
-    ):
-        assert when(NOON - timedelta(**ago), NOON) == expected
 
 
 # budget
@@ -446,16 +422,6 @@ def shown(memory: TidalMemory) -> list[str]:
 def test_a_third_of_a_kind_does_not_surface(open_memory: Any) -> None:
     memory = turned(open_memory, apple=0, birch=80, cedar=10, date=90, elder=20)
     assert shown(memory) == ["apple", "birch", "cedar", "date"]
-
-
-def test_damaged_vectors_make_nothing_alike(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def damaged(*args: Any) -> Any:
-        raise Corrupt("damaged")
-
-    memory = turned(open_memory, apple=0, birch=1, cedar=2)
-    assert len(shown(memory)) == 2
-    monkeypatch.setattr(SQLiteColumns, "units", damaged)
-    assert len(shown(memory)) == 3
 
 
 # whispers

@@ -103,11 +103,6 @@ def test_blend_prefers_the_memory_that_feels_nearer(
     assert alpha - 1 - 1e-12 <= farther <= nearer <= 1 + 1e-12
 
 
-def test_a_trace_of_a_feeling_counts_in_proportion() -> None:
-    assert ranking.emotion_similarity({"joy": 0.01}, {"joy": 0.5}, faint=0.05) == pytest.approx(0.2)
-    assert ranking.emotion_similarity({"joy": 0.05}, {"joy": 0.5}, faint=0.05) == pytest.approx(1.0)
-
-
 @given(emotions, emotions)
 def test_emotion_similarity_is_symmetric_and_bounded(
     one: dict[str, float] | None, other: dict[str, float] | None

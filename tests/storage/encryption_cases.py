@@ -218,19 +218,6 @@ def test_a_process_that_is_killed_leaves_one_of_the_keys(tmp_path):
             now = other
 
 
-def test_an_altered_page_is_an_error_of_the_library_or_told_in_the_recall(tmp_path):
-    filled(tmp_path / "memory.db")
-    whole = (tmp_path / "memory.db").read_bytes()
-    for at in range(5_000, len(whole), len(whole) // 40):
-        (tmp_path / "memory.db").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        try:
-            with opened(tmp_path / "memory.db") as memory:
-                recall = memory.recall("harbour oars shed")
-        except StorageError:
-            continue
-        assert recall.degraded or recall.dropped or recall[0].text == SAID
-
-
 @pytest.mark.parametrize("key", [key, passphrase])
 def test_a_backup_has_the_key_of_its_memory_and_comes_back(tmp_path, key):
     (tmp_path / "backups").mkdir()
@@ -272,25 +259,6 @@ def test_an_encrypted_memory_is_opened_for_reading(tmp_path, key):
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
     with pytest.raises(StorageError, match="with this key"):
         TidalMemory(tmp_path / "memory.db", key=other, embedder=HashingEmbedder(), read_only=True)
-
-
-def test_the_log_of_an_encrypted_copy_is_read(tmp_path):
-    (tmp_path / "copy").mkdir()
-    with opened(tmp_path / "memory.db") as memory:
-        memory.record(SAID, "Noted.")
-        with subprocess.Popen([sys.executable, "-c", COPIES, str(tmp_path)]) as copier:
-            assert copier.wait() == 0
-    with TidalMemory(tmp_path / "copy" / "memory.db", key=key, embedder=HashingEmbedder(), read_only=True) as memory:
-        assert memory.recall("harbour oars shed")[0].text == SAID
-    assert sorted(file.name for file in (tmp_path / "copy").iterdir()) == ["memory.db", "memory.db-wal"]
-
-
-COPIES = """
-import pathlib, shutil, sys
-folder = pathlib.Path(sys.argv[1])
-for name in ("memory.db", "memory.db-wal"):
-    shutil.copy(folder / name, folder / "copy" / name)
-"""
 
 
 class TestEncryptedSQLite(TransactionContract, RenewalContract):

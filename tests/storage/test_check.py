@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -156,16 +155,3 @@ def test_a_write_that_the_keyword_index_refuses_names_the_repair(memory: TidalMe
         assert damaged.check(repair=True).ok
         damaged.record("The tram leaves at six.", "At six, noted.")
         assert damaged.recall("When does the tram leave?")[0].text == "The tram leaves at six."
-
-
-def test_a_keyword_index_whose_segments_are_being_merged_has_no_fault(memory: TidalMemory, path: Path) -> None:
-    """FTS5 merges over several writes, and keeps entries of pages that it has deleted meanwhile."""
-    random, merging = Random(1), 0
-    lost = "SELECT count(*) FROM keywords_idx WHERE (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM keywords_data)"
-    for number in range(18):
-        words = ("".join(random.choices("bcdfglmnprstvz", k=7)) for _ in range(5000))
-        memory.remember(" ".join(words), source=f"{number}.txt")
-        if sql(path, lost) != [(0,)]:
-            merging += 1
-            assert memory.check().ok
-    assert merging

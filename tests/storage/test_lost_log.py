@@ -144,28 +144,6 @@ def test_a_log_in_its_place_is_read_whenever_a_process_was_killed(path: Path) ->
             assert not is_told(path, read_only=read_only)
 
 
-MARKED_AND_KILLED = WRITER.replace(
-    "memory =",
-    """
-from tidal_plugins.storage.sqlite.log_mark import LogMark
-announce = LogMark.announce
-def announce_and_die(mark, connection, wait):
-    announce(mark, connection, wait)
-    os.kill(os.getpid(), signal.SIGKILL)
-LogMark.announce = announce_and_die
-memory =""",
-)
-
-
-@pytest.mark.slow
-def test_a_process_that_was_killed_with_nothing_in_the_log_but_the_mark_has_lost_nothing(path: Path) -> None:
-    killed(path, 1, MARKED_AND_KILLED)
-    assert log(path).stat().st_size
-    assert not is_told(path, read_only=True)
-    assert not is_told(path)
-    assert not is_told(path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("sql", ["SELECT count(*) FROM entries", "PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM"])
 def test_another_program_may_move_the_log_into_the_file(path: Path, sql: str) -> None:

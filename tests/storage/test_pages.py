@@ -14,8 +14,7 @@ import pytest
 
 from tests.inside import raw
 from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
-from tidal_plugins.storage.sqlite import SQLiteStorage, pages
-from tidal_plugins.testing import ALL, HERE, ids, record
+from tidal_plugins.storage.sqlite import pages
 
 PAGE = 4096
 THINGS = [f"thing {number}" for number in range(60)]
@@ -175,20 +174,6 @@ def without_extensions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let apsw be one that was built without its extensions."""
     monkeypatch.setattr(pages, "_plain", lambda: pages.OS)
     return
-
-
-def test_an_apsw_without_extensions_makes_files_without_checksums(
-    tmp_path: Path, without_extensions: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "plain.db"
-    with closing(SQLiteStorage(path)) as store:
-        store.put(HERE, [record("a", vector=[1.0])])
-    assert path.read_bytes()[20] == 0
-    monkeypatch.undo()
-    with closing(SQLiteStorage(path)) as store:
-        assert ids(store.find(HERE, ALL)) == ["a"]
-        store.put(HERE, [record("b", vector=[1.0])])
-        assert store.examine().faults == []
 
 
 def test_an_apsw_without_extensions_reads_but_does_not_write_checksums(path: Path, without_extensions: None) -> None:

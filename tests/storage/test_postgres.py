@@ -14,8 +14,8 @@ import pytest
 
 from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
-from tidal_plugins.errors import Busy, InvalidInput, ReadOnly, StorageError
-from tidal_plugins.storage.base import META, STORE, Line, Storage, Where
+from tidal_plugins.errors import InvalidInput, ReadOnly, StorageError
+from tidal_plugins.storage.base import META, STORE, Storage, Where
 from tidal_plugins.storage.postgres import PostgresStorage
 from tidal_plugins.storage.postgres.numbers import number_of
 from tidal_plugins.storage.postgres.translation import shown_url
@@ -122,22 +122,6 @@ def test_a_statement_sees_rows_of_the_scope_that_is_set_alone(plain_url: str) ->
             connection.execute("UPDATE tidal_entries SET scope = %s", [number_of(("there",))])
 
 
-def test_who_has_read_a_value_of_the_store_keeps_no_record_of_another_scope_waiting(plain_url: str) -> None:
-    settings = Settings(graph={"background": False}, storage={"busy_timeout": 1.0})
-    with (
-        closing(PostgresStorage(plain_url)) as store,
-        TidalMemory(plain_url, scope=("there",), embedder=HashingEmbedder(), settings=settings) as memory,
-    ):
-        memory.record("I play jazz.", "Nice.", thread="t")
-        with store.transaction():
-            [value] = store.documents(STORE, META, ["embedder"])
-            store.put(HERE, [record("a")])
-            memory.record("I play piano.", "Nice.", thread="t")
-            with closing(PostgresStorage(plain_url, busy_timeout=0.2)) as other, pytest.raises(Busy):
-                write_meta(other, "embedder", {})  # what was read stays as it is until the transaction ends
-        assert store.documents(STORE, META, ["embedder"]) == [value]
-
-
 def test_two_who_write_a_value_of_the_store_that_is_not_there_do_so_one_after_the_other(plain_url: str) -> None:
     def add(name: str) -> None:
         with closing(PostgresStorage(plain_url)) as store, store.transaction():
@@ -150,18 +134,6 @@ def test_two_who_write_a_value_of_the_store_that_is_not_there_do_so_one_after_th
         list(pool.map(add, "ab"))
     with closing(PostgresStorage(plain_url)) as store:
         assert [document.version for document in store.documents(STORE, META, ["name"])] == [1]
-
-
-def test_a_claim_waits_for_no_writer_and_passes_over_what_one_changes(plain_url: str) -> None:
-    with closing(PostgresStorage(plain_url)) as store, closing(PostgresStorage(plain_url, busy_timeout=5.0)) as other:
-        seqs = store.append_log(HERE, "log", [Line(key, NOON, None) for key in "abc"])
-        times = {"now": NOON, "until": NOON + timedelta(minutes=1)}
-        with store.transaction():
-            store.trim_log(HERE, "log", keys=["a"])
-            with ThreadPoolExecutor(1) as pool:
-                claimed = pool.submit(other.claim_log, HERE, "log", seqs, by="other", **times, limit=1)
-                assert claimed.result(PATIENCE) == seqs[1:2]
-        assert other.claim_log(HERE, "log", seqs, by="one", **times) == seqs[2:]
 
 
 def test_a_backup_is_the_servers_matter(tmp_path: Path, plain_url: str) -> None:
@@ -211,22 +183,6 @@ def test_the_planner_keeps_no_copy_of_a_text(postgres_url: str) -> None:
             kept = " || ".join(f"coalesce({name}::text, '')" for name in names)
             found = connection.execute(f"SELECT DISTINCT attname FROM pg_stats WHERE {kept} LIKE %s", [f"%{word}%"])
             assert {name for (name,) in found.fetchall()} <= {"source", "target", "key"}  # names alone
-
-
-def test_a_scrub_leaves_nothing_in_the_indexes_of_a_large_table(postgres_url: str) -> None:
-    import psycopg
-
-    with closing(PostgresStorage(postgres_url)) as store, psycopg.connect(postgres_url, autocommit=True) as connection:
-        digits = Random(7)
-        store.put(HERE, [record(f"e{number}", f"{digits.getrandbits(4000):x}") for number in range(700)])
-        connection.execute("VACUUM")
-        store.erase(HERE, ["e300"])
-        assert store.scrub()
-        said: list[str] = []
-        connection.add_notice_handler(lambda notice: said.append(notice.message_primary or ""))
-        connection.execute("VACUUM (VERBOSE, INDEX_CLEANUP ON) tidal_entries")
-        assert any("index scan not needed" in text for text in said)
-        assert not any("index scan needed" in text for text in said)
 
 
 @pytest.mark.parametrize("begun", ["SELECT count(*) FROM tidal_entries", "SELECT pg_current_xact_id()"])

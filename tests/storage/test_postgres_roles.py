@@ -116,18 +116,6 @@ def test_an_application_works_as_the_role_of_the_page(roles: Roles, version: int
         assert not any("ferry" in hit.text for hit in memory.recall("ferry berth nine"))
 
 
-def test_forgetting_without_the_right_to_vacuum_says_what_is_left(roles: Roles) -> None:
-    roles.grant()
-    with roles.open("tidal_app") as memory:
-        memory.record("The ferry leaves from berth nine.", "Noted.", thread="ferry")
-        receipt = memory.forget(thread="ferry")
-        assert receipt.count
-        assert len(receipt.remains) == 1
-        assert "may not vacuum; grant it MAINTAIN" in receipt.remains[0]
-        assert not memory.recall("ferry")
-        assert memory.check().ok
-
-
 def test_the_role_owns_nothing_and_sees_no_row_by_itself(roles: Roles) -> None:
     roles.grant()
     with roles.open("tidal_app") as memory:

@@ -309,15 +309,6 @@ def test_columns_are_saved_while_entries_are_stored_and_nobody_searches(
     assert len(everything) == 24
 
 
-def test_closing_saves_what_was_stored_since(place: File | Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "SIZE", 4)
-    monkeypatch.setattr(background, "UNSAVED_SHARE", 100)
-    with closing(place.open(exact_vectors_up_to=2)) as store:
-        fill_slowly(store)
-        assert place.pieces() <= 2
-    assert place.pieces() >= 4
-
-
 def test_a_store_that_is_read_only_saves_nothing(place: File | Database) -> None:
     with closing(place.open()) as store:
         fill(store, [f"e{number}" for number in range(12)])

@@ -229,9 +229,6 @@ def test_forgetting_a_source_takes_the_fact_along(memory: TidalMemory, clock: Fr
     assert [fact.metadata["sources"] for fact in facts(memory)] == [[second]], "what is left may recur by itself"
 
 
-# dossiers
-
-
 # thought seeds
 
 PLAN, SOUP = "The practice plan starts with slow scales.", "We cooked tomato soup for Anna."

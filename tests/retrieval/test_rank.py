@@ -157,9 +157,6 @@ def test_an_explanation_says_how_the_memory_felt(open_memory: Any) -> None:
     assert str(hit.why).endswith("(anger .62, fear .20)")
 
 
-# the shortlist
-
-
 # recency: a turn that goes on with something begun earlier
 
 
@@ -235,6 +232,3 @@ def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path, value: Any) -> 
         load(file)
     with pytest.raises(InvalidInput, match="make fit-confidence"):
         load(tmp_path / "none.json")
-
-
-# traits of entries that several threads read at once

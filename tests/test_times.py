@@ -1,4 +1,4 @@
-"""The time zone by which a moment belongs to a day, and the clock of tests."""
+"""The time zone by which a moment belongs to a day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording: episodes, entries and moods in detail; imports, ids, binary data, and what it costs."""
+"""Recording: episodes, entries and moods in detail; imports, ids and binary data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranking: the profiles by hand-computed values, the weights that make chances, and traits that threads share."""
+"""Ranking: the profiles by hand-computed values, and the weights that make chances."""
 
 from __future__ import annotations
 

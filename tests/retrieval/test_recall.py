@@ -1,4 +1,4 @@
-"""The read path on a real store: what is asked, what comes up, what stands around it, and what it costs."""
+"""The read path on a real store: what is asked, what comes up, and what stands around it."""
 
 from __future__ import annotations
 

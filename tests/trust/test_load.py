@@ -1,4 +1,4 @@
-"""Many writers of one file at once lose nothing, and the log stays small while somebody always reads."""
+"""The log of a file stays small while somebody always reads."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,17 +12,16 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, size_of, step
+from tests.compaction.histories import chat, chat_turn, loop, mark, question, said, size_of, step
 from tests.compaction.oracle import WHISPER, checked, texts
-from tests.waiting import PATIENCE, aeventually, eventually, threads_end
+from tests.inside import dying
+from tests.waiting import PATIENCE, eventually, threads_end
 from tidal_plugins import (
     Compaction,
-    ContextOverflow,
     Exchange,
     Forgotten,
     InvalidInput,
     Message,
-    NotFound,
     Settings,
     Statement,
     TidalMemory,
@@ -94,24 +92,6 @@ def test_the_share_of_the_limit_decides_the_stage(check: Any, of: str) -> None:
         assert compaction.rebuilt == (stage in ("compact", "hard"))
 
 
-@pytest.mark.parametrize("of", ["tokens", "bytes"])
-def test_what_is_reserved_for_prompt_and_tools_counts(check: Any, of: str) -> None:
-    history = [*chat(0, 20), NOW]
-    most = payload(history) * 2.5
-    reserved = Size(int(most.tokens * 0.5), 0) if of == "tokens" else Size(0, int(most.bytes * 0.5))
-    limits = {"max_tokens": most.tokens, "max_bytes": most.bytes}
-    assert check(history, thread="without", **limits).stage == "none"
-    with_it = check(history, thread="with", reserved=reserved, **limits)
-    assert with_it.stage == "compact"
-    assert with_it.before == payload(history) + reserved
-
-
-def test_the_whisper_counts(check: Any) -> None:
-    history = [*chat(0, 3), NOW]
-    bare = payload(history) - WHISPER
-    assert check(history, max_tokens=int(bare.tokens / 0.75)).stage in ("compact", "hard")
-
-
 def test_shares_and_limits_are_settings(open_memory: Any) -> None:
     history = [*chat(0, 20), NOW]
     settings = Settings(
@@ -121,28 +101,6 @@ def test_shares_and_limits_are_settings(open_memory: Any) -> None:
     compaction = open_memory(settings=settings).compactor().compact(history, thread="s")
     assert compaction.stage == "compact"
     assert compaction.limit == Size(limit(history, 0.25), Settings().compaction.max_bytes)
-
-
-@pytest.mark.parametrize("force", ["compact", "hard"])
-def test_a_providers_complaint_rebuilds_whatever_the_size(check: Any, force: str) -> None:
-    history = [*chat(0, 6), NOW]
-    compaction = check(history, max_tokens=AMPLE, force=force)
-    assert compaction.rebuilt
-    assert compaction.stage == force
-
-
-def test_another_counter_counts(memory: TidalMemory) -> None:
-    class Letters:
-        def count(self, text: str) -> int:
-            return len(text)
-
-    history = [*chat(0, 20), NOW]
-    tokens = sum(len(message.text) for message in history)
-    compactor = memory.compactor(max_tokens=tokens, counter=Letters())
-    compaction = compactor.compact(history, thread="s")
-    assert compaction.rebuilt
-    assert compaction.before.tokens >= tokens
-    assert sum(len(message.text) for message in compaction.messages) <= compaction.after.tokens <= tokens
 
 
 EXCHANGES: Any = [NOW, Exchange((NOW,))]
@@ -230,23 +188,6 @@ def test_a_long_ongoing_turn_leaves_what_was_decided_just_before_it(check: Any, 
     assert stages >= {(True, False), (True, True)}
 
 
-def test_a_squeeze_by_a_long_turn_is_temporary(check: Any) -> None:
-    """What has no room while a turn is long is there again when it is over."""
-    history = [*chat(0, 40, words=16), NOW]
-    most = 2_500
-    at_first = check(history, max_tokens=most, force="compact")
-    for first in range(0, 60, 5):
-        history += loop(first, first + 5, words=20)
-        squeezed = check(history, max_tokens=most)
-    assert squeezed.folded
-    assert len(squeezed.statements) < 0.7 * len(at_first.statements)
-    history += [Message("assistant", "All is done.", "done"), *chat(50, 52, words=16), replace(NOW, id="now2")]
-    later = check(history, max_tokens=most, force="compact")
-    assert len(later.statements) > 0.8 * len(at_first.statements)
-    told = {source for statement in at_first.statements for source in statement.sources}
-    assert len(told & {source for statement in later.statements for source in statement.sources}) > 0.8 * len(told)
-
-
 @pytest.mark.parametrize("place", ["at the head", "in the turn that goes on", "everywhere"])
 def test_a_system_message_made_anew_for_each_call_changes_nothing(memory: TidalMemory, place: str) -> None:
     summariser = Scripted()
@@ -299,16 +240,6 @@ def check_all(memory: TidalMemory, history: list[Message], **options: Any) -> Co
     return checked(memory, history, memory.compactor(max_tokens=1_500).compact(history, thread="s", **options))
 
 
-def test_exchanges_are_turns_under_their_own_ids(check: Any, memory: TidalMemory) -> None:
-    turns = [Exchange(tuple(chat_turn(number)), id=f"turn-{number}") for number in range(20)]
-    history = [Exchange((Message("system", "You are an agent."),)), *turns, Exchange((NOW,), id="turn-now")]
-    compaction = check(history, max_tokens=limit(flat(history), 0.9))
-    assert compaction.rebuilt
-    assert {episode.id for episode in memory.episodes.list(thread="s")} == {
-        memory.episodes.id_of(f"turn-{number}", thread="s") for number in range(20)
-    }
-
-
 def test_turns_not_yet_recorded_are_recorded_as_the_adapters_would(check: Any, memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW]
     known = memory.record(messages=history[:2], thread="s")
@@ -321,13 +252,6 @@ def test_turns_not_yet_recorded_are_recorded_as_the_adapters_would(check: Any, m
         memory.record(messages=chat_turn(number), thread="s")
     assert len(memory.episodes.list(thread="s")) == 20
     assert [episode.turn for episode in memory.episodes.list(thread="s")] == list(range(1, 21))
-
-
-def test_only_a_fold_records_an_ongoing_turn(check: Any, memory: TidalMemory) -> None:
-    history = [*chat(0, 20), NOW, *loop(0, 2)]
-    check(history, max_tokens=limit(history, 0.9))
-    with pytest.raises(NotFound):
-        memory.episodes[memory.episodes.id_of("now", thread="s")]
 
 
 @pytest.mark.parametrize("thread", [None, "s"])
@@ -398,34 +322,6 @@ def covered_by_runs(compaction: Compaction, memory: TidalMemory) -> set[str]:
     return set(ids[min(cited) : max(cited) + 1])
 
 
-def test_the_view_of_a_history_led_back_is_its_own(check: Any) -> None:
-    history = [*chat(0, 40), NOW]
-    most = limit(history, 0.9)
-    check(history, max_tokens=most)
-    back = [*chat(0, 10), *chat(100, 103, name="other"), NOW]
-    compaction = check(back, max_tokens=most)
-    for number in range(10, 40):
-        assert mark(number) not in texts(compaction)
-    assert mark(5) in texts(compaction)
-    assert check(history, max_tokens=most).rebuilt
-
-
-@pytest.mark.parametrize("apart", ["scope", "thread"])
-def test_scopes_and_threads_see_nothing_of_each_other(memory: TidalMemory, apart: str) -> None:
-    views = {}
-    for name, first in (("ann", 0), ("bob", 100)):
-        history = [*(replace(m, id=f"m{n}") for n, m in enumerate(chat(first, first + 20))), NOW]
-        own, thread = (memory.scoped("user", name), "s") if apart == "scope" else (memory, name)
-        made = own.compactor(max_tokens=limit(history, 0.9)).compact(history, thread=thread)
-        views[name] = checked(own, history, made)
-    assert mark(3) not in texts(views["bob"])
-    assert not set(views["ann"].citations) & set(views["bob"].citations)
-    if apart == "scope":
-        with pytest.raises(NotFound):
-            memory.scoped("user", "bob").episodes[views["ann"].citations[0]]
-        assert not memory.episodes.list()
-
-
 # forgetting
 
 
@@ -485,17 +381,6 @@ def test_what_is_forgotten_before_or_while_it_is_summarised_is_not_kept(
     assert mark(3).encode() not in everywhere(memory)
 
 
-def test_a_forgotten_thread_is_compacted_as_forgotten(check: Any, memory: TidalMemory) -> None:
-    history = [*chat(0, 20), NOW]
-    most = limit(history, 0.9)
-    check(history, max_tokens=most)
-    memory.forget(thread="s")
-    compaction = check(history, max_tokens=most)
-    for number in range(19):
-        assert mark(number) not in texts(compaction)
-    assert not memory.episodes.list(thread="s")
-
-
 @pytest.mark.parametrize("by", ["thread", "id"])
 def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemory, by: str) -> None:
     """Recorded one by one, they stand under ids that nothing in the history tells."""
@@ -553,17 +438,6 @@ def test_a_models_summary_is_shown_with_its_citations_and_unknown_ones_are_count
     assert "We decided on jazz." in compaction.summary
     assert "[ep:0000000000000]" not in compaction.summary
     assert compaction.unknown_citations >= 1
-
-
-@pytest.mark.parametrize("reply", [RuntimeError("the model is away"), [Statement("We decided on jazz.", ())]])
-def test_a_failing_summariser_is_stood_in_for(check: Any, reply: Any) -> None:
-    history = [*chat(0, 20), NOW]
-    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(reply))
-    assert compaction.rebuilt
-    assert compaction.summariser == "extractive"
-    assert compaction.fallback
-    assert any(mark(number) in compaction.summary for number in range(19))
-    assert "jazz" not in compaction.summary + compaction.synthesis
 
 
 def test_a_summariser_is_told_what_it_may_take_and_what_it_said_before(check: Any) -> None:
@@ -638,18 +512,6 @@ def test_what_was_prepared_in_the_background_is_used(check: Any, memory: TidalMe
         assert f"Told of {id_}." in compaction.summary
 
 
-def test_a_preparation_that_fails_is_made_good(check: Any) -> None:
-    summariser = Scripted(RuntimeError("the model is away"))
-    history, others = [*chat(0, 20), NOW], set(threading.enumerate())
-    assert check(history, max_tokens=limit(history, 0.75), summariser=summariser).stage == "prepare"
-    assert threads_end(others)
-    assert summariser.calls
-    compaction = check(history, max_tokens=limit(history, 0.75), summariser=Scripted(), force="compact")
-    assert compaction.rebuilt
-    assert compaction.summariser == "model"
-    assert "Told of " in compaction.summary
-
-
 @pytest.mark.parametrize("prepared", [False, True], ids=["at once", "in the background"])
 def test_a_summariser_that_hangs_is_stood_in_for_in_time(
     open_memory: Any, gate: threading.Event, prepared: bool
@@ -716,13 +578,13 @@ def test_what_is_forgotten_after_it_was_prepared_is_not_used(check: Any, memory:
 # at once
 
 
-def test_threads_that_compact_the_same_thread_agree(memory: TidalMemory) -> None:
+def test_threads_and_other_handles_that_compact_the_same_thread_agree(memory: TidalMemory, open_memory: Any) -> None:
     history = [*chat(0, 40), NOW]
-    start = threading.Barrier(4)
+    start, handles = threading.Barrier(4), [memory, open_memory()]
 
-    def work(_: int) -> Compaction:
+    def work(number: int) -> Compaction:
         start.wait()
-        return memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s")
+        return handles[number % 2].compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s")
 
     with ThreadPoolExecutor(4) as pool:
         compactions = list(pool.map(work, range(4)))
@@ -753,67 +615,14 @@ def test_threads_that_force_each_other_all_get_a_context(memory: TidalMemory, sa
     assert len(memory.episodes.list(thread="s")) == (21 if same else 4 * 21)
 
 
-def test_threads_in_different_threads_do_not_wait_for_each_others_model(
-    memory: TidalMemory, gate: threading.Event
-) -> None:
-    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        assert gate.wait(PATIENCE)
-        return tell(sources, previous)
-
+def test_a_compaction_that_is_cut_off_leaves_a_whole_store_and_the_next_one_is_the_same(open_memory: Any) -> None:
     history = [*chat(0, 20), NOW]
-    waiting = Scripted(slow)
-    with ThreadPoolExecutor(1) as pool:
-        slow_one = memory.compactor(max_tokens=limit(history, 0.9), summariser=waiting)
-        future = pool.submit(slow_one.compact, history, thread="slow")
-        assert eventually(lambda: waiting.calls)
-        quick = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="quick")
-        assert quick.rebuilt
-        gate.set()
-        assert future.result(PATIENCE).summariser == "model"
-
-
-@pytest.mark.slow
-def test_processes_that_compact_the_same_thread_agree(memory: TidalMemory, in_process: Any, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        one, two = pool.map(lambda _: in_process("compact", turns=40, meeting=str(tmp_path / "start")), range(2))
-    assert (one["id"], one["view"]) == (two["id"], two["view"])
-    assert one["id"]
-    assert len(memory.episodes.list(thread="s")) == 40
-
-
-@pytest.mark.slow
-def test_another_process_goes_on_with_the_same_context(check: Any, in_process: Any) -> None:
-    theirs = in_process("compact", turns=40)
-    history = [*chat(0, 40), Message("user", question(40), "m40-user")]
-    ours = check(history, max_tokens=1_500)
-    assert theirs == {"id": ours.id, "stage": theirs["stage"], "view": [repr(piece) for piece in ours.view]}
-    again = in_process("compact", turns=41)
-    assert again["view"][: len(ours.view)] == theirs["view"]
-
-
-@pytest.mark.slow
-def test_a_killed_compaction_leaves_a_whole_store(in_process: Any) -> None:
-    done = in_process("killed", times=25)
-    assert done["kills"] == 25
-    assert done["rebuilt"] > 10
-
-
-async def test_the_async_twin_leaves_the_loop_free(memory: TidalMemory, gate: threading.Event) -> None:
-    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        assert gate.wait(PATIENCE)
-        return tell(sources, previous)
-
-    history, summariser = [*chat(0, 20), NOW], Scripted(slow)
-    compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=summariser)
-    pending = asyncio.ensure_future(compactor.acompact(history, thread="s"))
-    assert await aeventually(lambda: summariser.calls), "the loop runs on while the summariser waits for it"
-    gate.set()
-    assert checked(memory, history, await pending).summariser == "model"
-
-
-def test_a_refusal_leaves_everything_as_it_was(memory: TidalMemory) -> None:
-    history = [*chat(0, 5), Message("user", "word " * 20_000, "huge")]
-    with pytest.raises(ContextOverflow, match=r"\d"):
-        memory.compactor(max_tokens=2_000).compact(history, thread="s")
-    shorter = [*history[:-1], NOW]
-    checked(memory, shorter, memory.compactor(max_tokens=10_000).compact(shorter, thread="s"))
+    whole = open_memory("whole.db").compactor(max_tokens=1_500).compact(history, thread="s")
+    told = [said.text for said in whole.statements]
+    for after in range(4):
+        memory = open_memory(f"{after}.db")
+        with dying(memory, after):
+            memory.compactor(max_tokens=1_500).compact(history, thread="s")
+        compaction = checked(memory, history, memory.compactor(max_tokens=1_500).compact(history, thread="s"))
+        assert [said.text for said in compaction.statements] == told
+        assert len(memory.episodes.list(thread="s")) == 20

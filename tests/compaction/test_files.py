@@ -158,19 +158,6 @@ def test_a_long_file_is_cut_at_a_line(restored: Any) -> None:
     assert kept == lines[: len(kept)]
 
 
-def test_files_take_their_share_or_what_the_summary_leaves_of_the_target(check: Any) -> None:
-    content = "\n".join(f"line {number} of a long file" for number in range(400))
-    history = worked(*(read(n, f"src/f{n}.py", content, at=n) for n in range(5)), before=40)
-    compaction = check(history, max_tokens=most(history))
-    assert 2 <= len(compaction.files) <= 5
-    assert compaction.after.share(compaction.limit) <= 0.6
-    history = [*chat(40, 200, words=40), *history]
-    compaction = check(history, max_tokens=most(history, 2.0), thread="two")
-    assert 2 <= len(compaction.files) <= 5
-    assert sum(size(file).tokens for file in compaction.files) <= 0.20 * most(history, 2.0)
-    assert compaction.after.share(compaction.limit) <= 0.8
-
-
 def test_small_files_come_back_though_a_large_one_that_comes_first_does_not_fit(check: Any) -> None:
     large = f"src/{'very/' * 60}large.py"
     parts = [read(1, "src/a.py", "A = 1", at=1), read(2, large, "x = 1\n" * 60, at=9), read(3, "src/b.py", "B = 1")]
@@ -180,14 +167,6 @@ def test_small_files_come_back_though_a_large_one_that_comes_first_does_not_fit(
     ]
     assert {"src/a.py", "src/b.py"} in found
     assert {"src/a.py", "src/b.py", large} in found
-
-
-def test_a_limit_in_bytes_cuts_files_too(check: Any) -> None:
-    history = worked(read(1, "src/long.py", "\n".join("漢字" * 20 for _ in range(200))))
-    room = int(sum((size_of(m) for m in history), WHISPER).bytes / 0.9)
-    compaction = check(history, max_tokens=10**9, max_bytes=room)
-    assert compaction.files
-    assert compaction.after.bytes <= 0.6 * room
 
 
 SYSTEM = ["node_modules/left-pad/index.js", "/repo/.git/config", "/repo/.venv/lib/x.py", "a/__pycache__/b.pyc",
@@ -303,18 +282,6 @@ def test_its_id_is_the_same_whenever_it_is_restored(open_memory: Any, check: Any
         assert re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", file.id), "providers take no other"
     theirs = {call.id for message in history for call in message.tool_calls}
     assert not theirs & {file.id for file in one.files}
-
-
-def test_restored_files_stay_as_they_are_until_the_next_rebuilding(check: Any) -> None:
-    history = worked(read(1, "src/a.py", "as it was"))
-    first = check(history, max_tokens=most(history))
-    history += [*use(5, "Write", file_path="src/a.py", content="new"), Message("assistant", "Written.", "w")]
-    history += [replace(NOW, id="now2")]
-    second = check(history, max_tokens=most(history[:-4]))
-    assert second.id == first.id
-    assert second.files == first.files
-    [third] = check(history, max_tokens=most(history[:-4]), force="compact").files
-    assert (third.state, body(third)) == ("edited", "new")
 
 
 def test_a_forgotten_reading_does_not_come_back(check: Any, memory: Any) -> None:

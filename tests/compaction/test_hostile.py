@@ -186,15 +186,3 @@ def test_a_calls_id_that_is_used_twice_in_a_turn_leads_to_each_result(memory: Ti
         assert f"{name}({what}): {result}" in compaction.synthesis
         assert f'[call {name} call_0] {{"what": "{what}"}}\n[result {name} call_0]\n{result}\n' in read
     assert [(call.name, call.result) for call in memory.episodes[id_].tool_calls] == [(n, r) for n, _, r in steps]
-
-
-def test_an_id_that_is_used_twice_at_once_leads_to_both_results(memory: TidalMemory) -> None:
-    calls = tuple(ToolCall("look", {"at": place}, "same") for place in ("Oslo", "Rome"))
-    results = [Message("tool", f"It rains in {place}.", f"r{place}", tool_call_id="same") for place in ("Oslo", "Rome")]
-    turn = [Message("user", "And the weather?", "q"), Message("assistant", "", "c", tool_calls=calls), *results]
-    turn.append(Message("assistant", "It rains in both.", "a"))
-    compaction = memory.compactor(max_tokens=2_000).compact([*chat(0, 5), *turn, NOW], thread="s", force="compact")
-    for place in ("Oslo", "Rome"):
-        assert f"look({place}): It rains in {place}." in compaction.synthesis
-    stored = memory.episodes[memory.episodes.id_of("q", thread="s")]
-    assert [call.result for call in stored.tool_calls] == ["It rains in Oslo.", "It rains in Rome."]

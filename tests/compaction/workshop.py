@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import random
 import shlex
 import subprocess
@@ -31,9 +30,8 @@ class Workshop:
     def step(self) -> None:
         """Do one thing at random."""
         self.random.choice([
-            self.read, self.read, self.read_part, self.write, self.edit, self.edit, self.edit_wrongly, self.multi_edit,
-            self.unified_diff, self.begin_patch, self.insert, self.shell_write, self.shell_append, self.shell_read,
-            self.move, self.copy, self.delete, self.formatter, self.in_folder, self.look,
+            self.read, self.read, self.read_part, self.write, self.edit, self.edit, self.edit_wrongly, self.shell_write,
+            self.shell_append, self.shell_read, self.move, self.copy, self.delete, self.formatter, self.look,
         ])()  # fmt: skip
 
     # what an agent does
@@ -83,54 +81,6 @@ class Workshop:
         marked = self.random.random() < 0.5
         self.called("Edit", arguments, "Error: String to replace not found in file.", error=marked)
 
-    def multi_edit(self) -> None:
-        name = self.any()
-        first, last = self.lines(name)[0], self.lines(name)[-1]
-        text = self.content(name)
-        edits = []
-        for old in (first, last):
-            if old and text.count(old) == 1:
-                new = f"{old} again\n{self.line()}"
-                text = text.replace(old, new)
-                edits.append({"old_string": old, "new_string": new})
-        if edits:
-            self.put(name, text)
-            self.called("MultiEdit", {"file_path": name, "edits": edits}, f"Applied {len(edits)} edits to {name}")
-
-    def unified_diff(self) -> None:
-        name = self.any()
-        before = self.lines(name)
-        after = self.changed(before)
-        lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="", n=self.random.randint(0, 3))
-        patch = "\n".join(lines)
-        if patch and self.content(name).endswith("\n"):
-            self.put(name, "".join(f"{line}\n" for line in after))
-            command = f"git apply --unidiff-zero <<'END'\n{patch}\nEND"
-            if self.random.random() < 0.5:
-                self.called("Bash", {"command": command}, "")
-            else:
-                self.called("apply_patch", {"patch": patch}, "Done!")
-
-    def begin_patch(self) -> None:
-        name = self.any()
-        before = self.lines(name)
-        at = self.random.randrange(len(before))
-        if before.count(before[at]) == 1 and self.content(name).endswith("\n"):
-            line = self.line()
-            patch = f"*** Begin Patch\n*** Update File: {name}\n@@\n-{before[at]}\n+{line}\n*** End Patch"
-            self.put(name, "".join(f"{each}\n" for each in [*before[:at], line, *before[at + 1 :]]))
-            self.called("apply_patch", {"input": patch}, f"Success. Updated the following files:\nM {name}")
-
-    def insert(self) -> None:
-        name = self.any()
-        lines = self.lines(name)
-        at = self.random.randint(0, len(lines))
-        if self.content(name).endswith("\n"):
-            line = self.line()
-            self.put(name, "".join(f"{each}\n" for each in [*lines[:at], line, *lines[at:]]))
-            arguments = {"command": "insert", "path": name, "insert_line": at, "insert_text": line}
-            self.called("str_replace_based_edit_tool", arguments, f"The file {name} has been edited.")
-
     def shell_write(self) -> None:
         text = self.text()
         if text.endswith("\n"):
@@ -164,12 +114,6 @@ class Workshop:
             f"perl -pi -e 's/a/A/' {self.any()}", f"python3 -c \"open('{self.any()}', 'a').write('more\\n')\"",
             f"test -f missing && echo no > {self.any()} || echo yes > {self.any()}",
             f"cat {self.any()} {self.any()} > both.txt; mv both.txt {self.any()}", f"printf 'no end' > {self.any()}",
-        ]))  # fmt: skip
-
-    def in_folder(self) -> None:
-        self.ran(self.random.choice([
-            f"cd lib && echo '{self.line()}' > three.py", "cd lib && cat three.py", "cd lib && mv three.py four.py",
-            "cd lib && ls && cd .. && cat one.py",
         ]))  # fmt: skip
 
     def look(self) -> None:
@@ -213,13 +157,6 @@ class Workshop:
 
     def put(self, name: str, text: str) -> None:
         self.path(name).write_text(text or "left\n", "utf-8")
-
-    def changed(self, lines: list[str]) -> list[str]:
-        after = list(lines)
-        for _ in range(self.random.randint(1, 2)):
-            at = self.random.randrange(len(after) + 1)
-            after[at : at + self.random.randint(0, 2)] = [self.line() for _ in range(self.random.randint(0, 2))]
-        return after or [self.line()]
 
     def text(self, most: int = 12) -> str:
         lines = "\n".join(self.line() for _ in range(self.random.randint(1, most)))

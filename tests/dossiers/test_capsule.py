@@ -123,20 +123,6 @@ def test_sections_of_ones_own_and_a_text_without_a_last_line_break_are_kept(work
     assert capsules.write(str(made), NOON) == made
 
 
-def test_an_edit_in_code_is_written_like_one_by_hand(work, capsules):
-    capsule = capsules.write(capsules.current(NOON).edit(identity="I am Tidal.", tools="- search"), NOON)
-    assert (capsule["identity"], capsule["tools"]) == ("I am Tidal.", "- search")
-    again = capsules.write(str(capsule).replace("I am Tidal.", "I am Neap."), NOON + HOUR)
-    assert capsules.current(NOON + 2 * HOUR)["identity"] == again["identity"] == "I am Neap."
-
-
-def test_two_memories_of_one_file_write_one_capsule(work, open_memory):
-    work.capsule.write(MINE)
-    other = open_memory()
-    assert other.capsule.read()["identity"].startswith("I am Tidal.")
-    assert other.scoped("user", "42").capsule.read()["identity"] == "", "another scope has its own"
-
-
 def test_an_edit_of_what_somebody_else_rewrote_since_is_refused_and_changes_nothing(work, open_memory):
     other = open_memory()
     work.capsule.write(str(work.capsule.read()))  # what was written as it stood can be edited

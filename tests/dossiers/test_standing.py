@@ -58,20 +58,6 @@ def test_what_was_superseded_stands_behind_the_newer_value(live):
     assert str(memory.capsule.read()).count("Friday 27 March") == 1
 
 
-def test_a_task_is_open_until_a_later_turn_reports_it(live):
-    memory = live(
-        ("Remind me to renew the licence of the boat.", "I will remind you."),
-        ("I'll paint the boat.", "Noted."),
-        ("I renewed the licence of the boat this morning.", "Good."),
-    )
-    dossier = memory.dossiers.refresh("boat")
-    assert not any("Remind me" in finding.text for finding in dossier.findings)
-    assert any("renewed the licence" in text for text in texts(dossier, "done"))
-    pending = memory.capsule.read()["pending_tasks"]
-    assert "paint the boat" in pending
-    assert "licence" not in pending
-
-
 def test_a_plan_whose_day_is_over_stands_apart(live):
     memory = live(("Tomorrow the ferry goes to Varn at noon.", "Have a good trip."), ("The ferry was late.", "Oh no."))
     dossier = memory.dossiers.refresh("ferry")

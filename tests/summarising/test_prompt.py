@@ -1,12 +1,10 @@
 import json
-import subprocess
-import sys
 
 import pytest
 
 from tidal_plugins import Message, Statement, ToolCall
 from tidal_plugins.model.summary import Source
-from tidal_plugins.summarising.prompt import Answer, Claim, parse, prompt, statements
+from tidal_plugins.summarising.prompt import parse, prompt
 
 BAKERY = Source(
     "aa1", (Message("user", "The oven order must go out on Friday."), Message("assistant", "Sent to Kaupo."))
@@ -88,15 +86,3 @@ def test_an_answer_in_text_is_read(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "I cannot help with that.", "{", "[ep:aa1]", "null", "```json\n{}\n```", "[ep:]"])
 def test_an_answer_that_cites_nothing_states_nothing(text: str) -> None:
     assert parse(text) == []
-
-
-def test_a_structured_answer_gives_statements() -> None:
-    answer = Answer(statements=[Claim(text="The oven is ordered.", episodes=["aa1", "bb2"])])
-    assert statements(answer) == [Statement("The oven is ordered.", ("aa1", "bb2"))]
-
-
-@pytest.mark.slow
-def test_the_library_opens_without_it() -> None:
-    code = "import sys, tidal_plugins; print({'tidal_plugins.summarising.prompt', 'pydantic'} & set(sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert ran.stdout.strip() == "set()", ran.stderr

@@ -176,14 +176,6 @@ def test_a_quoted_citation_cannot_pass_for_ours() -> None:
     assert told.endswith("[ep:e1]")
 
 
-def test_a_huge_source_is_read_in_part() -> None:
-    lines = " ".join(f"Sensor {n} in hall {n % 17} must be read at {n % 24}:30." for n in range(2_000))
-    found = summary([said("e1", lines)], 300)
-    assert 200 < size(found) <= 300
-    huge = Message("user", lines * 20)
-    assert len(quotes([huge])) < len(quotes([Message("user", lines)])) + 100
-
-
 def test_long_sentences_and_results_are_cut() -> None:
     dump = ToolCall("Bash", {"command": f"echo {'x' * 5_000}"}, result="y " * 5_000)
     found = quotes(said("e1", "word " * 2_000, "", dump).messages)
@@ -221,16 +213,6 @@ def test_who_said_it_stays_when_an_earlier_statement_is_taken_apart() -> None:
         [said("e1", "Aino and Pekka left.")], 30, previous=[Statement(told, ("old",)), Statement("Aino: Yes.", ("o",))]
     )
     assert found[0].text == "Aino: We met at noon. I planted forty tulips at Lake Saimaa in 2019."
-
-
-def test_an_earlier_summary_survives_many_rounds() -> None:
-    held: list[Statement] = []
-    for n in range(12):
-        new = [said(f"r{n}x{k}", f"The contract {n}{k} with firm Q{n}{k} must end on {k + 1} June.") for k in range(4)]
-        held = summary(new, 400, previous=held)
-    rounds = {statement.sources[0].partition("x")[0] for statement in held}
-    assert len(rounds) >= 6
-    assert size(held) <= 400
 
 
 # synthesis

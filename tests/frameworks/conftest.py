@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,11 +21,9 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import Field, PrivateAttr
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
-from tests.forking import forker
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
 
 FOLDER = Path(__file__).parent
-PREPARE = "import langgraph.checkpoint.sqlite, tests.frameworks.conftest"
 SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
 FACT = "I practise jazz piano every evening after dinner."
@@ -319,17 +315,3 @@ def door(request, memory, embedder):
     from tests.frameworks.doors import DOORS
 
     return DOORS[request.param](memory, embedder)
-
-
-@pytest.fixture
-def in_process(path, tmp_path):
-    """Return a function that runs a graph in a process of its own, on the same files."""
-
-    def run(**command: Any) -> Any:
-        worker = str(FOLDER / "graph_process.py")
-        arguments = [str(path), str(tmp_path / "checkpoints.db"), json.dumps(command)]
-        done = forker(PREPARE).run(worker, *arguments, env={**os.environ, "OMP_NUM_THREADS": "1"}, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr.decode()
-        return json.loads(done.stdout)
-
-    return run

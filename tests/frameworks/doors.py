@@ -121,10 +121,11 @@ class Middleware(OfLangChain):
     """The middleware of an agent of LangChain."""
 
     def built(self, model: Any, tools: Sequence[Any], compact: int | None, **options: Any) -> Any:
+        schema = {name: options.pop(name) for name in ("context_schema",) if name in options}
         layers: list[Any] = [TidalMemoryMiddleware(self.memory, **options)]
         if compact:
             layers.insert(0, TidalCompaction(self.memory, max_tokens=compact, scope=options.get("scope")))
-        return create_agent(model, tools, middleware=layers, checkpointer=self.saver)
+        return create_agent(model, tools, middleware=layers, checkpointer=self.saver, **schema)
 
 
 class AsyncMiddleware(Middleware):

@@ -7,7 +7,6 @@ from langchain.agents import create_agent
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import create_react_agent
 
 from langchain_tidal import TidalCapsule, TidalCompaction, TidalMemoryMiddleware, reserved
@@ -15,9 +14,7 @@ from langchain_tidal.messages import by_capsule, by_compaction
 from langgraph_tidal import (
     CapsuleNode,
     CompactionNode,
-    RecallNode,
     RecordNode,
-    TidalState,
     model_input,
     tidal_pre_model_hook,
 )
@@ -91,10 +88,11 @@ def agent(memory):
 # in a graph
 
 
-async def test_a_graph_s_model_sees_the_capsule_first(graph, strict, run):
-    model = strict("Good morning.")
+async def test_a_graph_s_model_sees_the_capsule_first_and_nothing_keeps_it(memory, clock, graph, strict, run):
+    model = strict("Good morning.", "Noted.")
+    app = graph(model)
     given = {"messages": [SystemMessage(PROMPT), HumanMessage("Who are you?")]}
-    await run(graph(model), given, thread("one"))
+    await run(app, given, thread("one"))
     prompt, first, question = model.shown[0]
     assert (prompt.text, first.type) == (PROMPT, "system")
     assert by_capsule(first)
@@ -102,39 +100,26 @@ async def test_a_graph_s_model_sees_the_capsule_first(graph, strict, run):
     assert first.text.startswith(OPEN)
     assert CLOSE in first.text.splitlines()[-1]
     assert question.text == "Who are you?"
-
-
-async def test_state_checkpoints_and_recordings_do_not_know_it(memory, graph, strict, run):
-    model = strict("Good morning.", "Noon.")
-    app = graph(model)
-    for text in ("Who are you?", "What time is it?"):
-        result = await run(app, user(text), thread("one"))
-    assert not capsules(result["messages"])
+    for number in range(4):
+        clock.advance(minutes=30)
+        said = f"The crane {number} was repaired on pier {number}; we decided to paint it."
+        result = await run(app, user(said), thread("one"))
+    assert {capsule for shown in model.shown for capsule in capsules(shown)} == {first.text}, (
+        "the same while it is young"
+    )
+    clock.advance(hours=4)
+    streamed = [chunk async for chunk, _ in app.astream(user("And now?"), thread("late"), stream_mode="messages")]
+    [late] = capsules(model.shown[-1])
+    assert late != first.text
+    assert "crane" in late
+    assert streamed
+    assert not capsules([*streamed, *result["messages"]])
     for snapshot in app.get_state_history(thread("one")):
         assert OPEN not in str(snapshot.values)
     assert OPEN not in str(app.checkpointer.storage)
-    assert len(memory.episodes.list()) == 2
+    assert len(memory.episodes.list()) == 6
     assert OPEN not in stored(memory)
     assert IDENTITY not in stored(memory)
-
-
-async def test_the_capsule_is_the_same_to_the_byte_while_it_is_young_and_new_after(memory, clock, graph, strict, run):
-    model = strict("Noted.")
-    app = graph(model)
-    for number in range(5):
-        clock.advance(minutes=30)
-        await run(
-            app,
-            user(f"The crane {number} was repaired on pier {number}; we decided to paint it."),
-            thread(f"t{number}"),
-        )
-    seen = {capsule for shown in model.shown for capsule in capsules(shown)}
-    assert len(seen) == 1
-    clock.advance(hours=4)
-    await run(app, user("And now?"), thread("late"))
-    [late] = capsules(model.shown[-1])
-    assert late not in seen
-    assert "crane" in late
 
 
 async def test_compaction_capsule_and_whisper_stand_together(memory, graph, strict, run):
@@ -163,21 +148,6 @@ async def test_a_tool_loop_shows_one_capsule_in_each_call(graph, strict, run, ba
         assert by_capsule(shown[0])
         assert len(capsules(shown)) == 1
     assert model.shown[0][0] == model.shown[1][0]
-
-
-async def test_the_node_alone_keeps_a_whisper_that_is_there(memory, strict, run):
-    memory.record("The north pier is closed for repairs.", "Noted.", thread="before")
-    model = strict("Closed.")
-    graph = StateGraph(TidalState).add_sequence(
-        [
-            ("recall", RecallNode(memory)),
-            ("capsule", CapsuleNode(memory)),
-            ("model", lambda state: {"messages": [model.invoke(model_input(state))]}),
-        ]
-    )
-    await run(graph.add_edge(START, "recall").compile(), user("Is the north pier closed?"), thread("one"))
-    assert by_capsule(model.shown[0][0])
-    assert "<tidal-memory>" in model.shown[0][-1].text
 
 
 async def test_a_hook_may_have_it_between_compaction_and_recall(memory, strict, run):
@@ -219,13 +189,6 @@ async def test_a_smaller_context_keeps_the_capsule_and_records_none_of_it(memory
     assert OPEN not in stored(memory)
 
 
-async def test_a_stream_of_messages_does_not_tell_the_capsule(graph, strict):
-    app = graph(strict("Good morning."))
-    told = [chunk async for chunk, _ in app.astream(user("Who are you?"), thread("one"), stream_mode="messages")]
-    assert told
-    assert not capsules(told)
-
-
 async def test_each_run_sees_the_capsule_of_its_scope(memory, graph, strict, run):
     anna = memory.scoped("user", "anna")
     anna.capsule.write(anna.capsule.read().edit(identity="I serve Anna."))
@@ -246,6 +209,11 @@ async def test_an_agent_s_system_prompt_is_followed_by_the_capsule(memory, agent
     result = await run(app, user("Who are you?"), thread("one"))
     await run(agent(model), user("Who are you?"), thread("two"))
     assert by_capsule(model.shown[1][0]), "without a prompt it gets a system message"
+    block = {"type": "text", "text": PROMPT, "cache_control": {"type": "ephemeral"}}
+    await run(agent(model, system_prompt=SystemMessage([block])), user("Who are you?"), thread("three"))
+    kept, capsule = model.shown[2][0].content
+    assert kept == block
+    assert capsule["text"].startswith(OPEN)
     first, question = model.shown[0]
     assert first.type == "system"
     assert first.text.startswith(f"{PROMPT}\n\n{OPEN}")
@@ -255,16 +223,9 @@ async def test_an_agent_s_system_prompt_is_followed_by_the_capsule(memory, agent
     assert OPEN not in str(app.checkpointer.storage)
 
 
-async def test_blocks_of_a_system_prompt_stay_as_they_are(agent, strict, run):
-    block = {"type": "text", "text": PROMPT, "cache_control": {"type": "ephemeral"}}
-    model = strict("Good morning.")
-    await run(agent(model, system_prompt=SystemMessage([block])), user("Who are you?"), thread("one"))
-    kept, capsule = model.shown[0][0].content
-    assert kept == block
-    assert capsule["text"].startswith(OPEN)
-
-
-async def test_all_middleware_together(memory, agent, strict, run):
+async def test_all_middleware_together_and_compaction_counts_the_capsule(memory, agent, strict, run):
+    lifts = "\n".join(f"- tool {n}: {'it lifts ' * 50}" for n in range(9))
+    memory.capsule.write(memory.capsule.read().edit(tools=lifts))
     everything = [TidalCapsule(memory), TidalCompaction(memory, max_tokens=LIMIT), TidalMemoryMiddleware(memory)]
     model = strict(
         lambda messages: calls_metronome(messages) if "metronome" in messages[-1].text else "It stays open. " * 20,
@@ -280,18 +241,6 @@ async def test_all_middleware_together(memory, agent, strict, run):
     assert len(result["messages"]) == 32
     assert len(memory.episodes.list(thread="one")) == 16
     assert OPEN not in stored(memory)
-
-
-async def test_compaction_counts_the_capsule_that_stands_before_it(memory, agent, strict, run):
-    memory.capsule.write(
-        memory.capsule.read().edit(tools="\n".join(f"- tool {n}: {'it lifts ' * 50}" for n in range(10)))
-    )
-    everything = [TidalCapsule(memory), TidalCompaction(memory, max_tokens=LIMIT)]
-    model = strict(lambda messages: "It stays open. " * 20, max_tokens=LIMIT)
-    app = agent(model, middleware=everything)
-    for number in range(10):
-        await run(app, user(long_question(number), id=f"h{number}"), thread("one"))
-    assert any(map(by_compaction, model.shown[-1]))
 
 
 async def test_a_memory_that_has_nothing_to_say_adds_nothing(memory, agent, strict, run):

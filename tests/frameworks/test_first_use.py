@@ -9,39 +9,33 @@ from tests.frameworks.conftest import CountingEmbedder, open_memory
 from tidal_plugins import EmbeddingError, TidalMemory
 
 
-class ThreadedEmbedder(CountingEmbedder):
-    """Keeps the threads that it worked on."""
+class Reranker:
+    loaded = False
 
-    def __init__(self):
-        super().__init__()
-        self.threads = set()
+    def load(self):
+        self.loaded = True
 
-    def embed(self, texts):
-        self.threads.add(threading.current_thread())
-        return super().embed(texts)
+    def rerank(self, query, texts):
+        return [0.5 for _ in texts]
 
 
-def test_opening_embeds_nothing_and_warming_does(path):
-    embedder = CountingEmbedder()
-    with open_memory(path, embedder) as memory:
-        assert embedder.calls == []
-        memory.warm()
-        assert embedder.calls
-        assert memory.episodes.list() == []
-        memory.record("The kettle is on.", "Good.")
-        memory.warm()
-        assert len(memory.episodes.list()) == 1
-
-
-@pytest.mark.slow
-def test_warming_loads_the_default_model(tmp_path):
-    with TidalMemory(tmp_path / "agent.db") as memory:
-        memory.warm()
-        assert memory._services.writer.embedder.embedder._model is not None
+def test_opening_embeds_nothing_and_warming_loads_embedder_and_reranker_or_raises(path, embedder):
+    reranker = Reranker()
+    with open_memory(path, embedder, reranker=reranker) as memory:
+        assert (embedder.calls, reranker.loaded) == ([], False)
+        embedder.failures = 1
+        with pytest.raises(EmbeddingError):
+            memory.warm()
+        for turns in range(2):
+            memory.warm()
+            assert embedder.calls
+            assert reranker.loaded
+            assert len(memory.episodes.list()) == turns
+            memory.record("The kettle is on.", "Good.")
 
 
 def test_opening_and_warming_keep_off_the_thread_of_a_running_loop(path, monkeypatch):
-    opened_on, opens = [], TidalMemory.__init__
+    opened_on, opens, embedder = [], TidalMemory.__init__, CountingEmbedder()
 
     def opening(self, *args, **options):
         opened_on.append(threading.current_thread())
@@ -50,36 +44,11 @@ def test_opening_and_warming_keep_off_the_thread_of_a_running_loop(path, monkeyp
     monkeypatch.setattr(TidalMemory, "__init__", opening)
 
     async def run():
-        embedder = ThreadedEmbedder()
         async with await TidalMemory.aopen(path, embedder=embedder) as memory:
             assert isinstance(memory, TidalMemory)
             await memory.awarm()
-        return embedder.threads
 
-    threads = asyncio.run(run())
-    assert threads
-    assert threading.main_thread() not in {*threads, *opened_on}
+    asyncio.run(run())
+    assert embedder.threads
     assert opened_on
-
-
-def test_warming_with_an_embedder_that_fails_raises(path):
-    embedder = CountingEmbedder()
-    embedder.failures = 1
-    with open_memory(path, embedder) as memory, pytest.raises(EmbeddingError):
-        memory.warm()
-
-
-def test_warming_loads_the_reranker(path):
-    class Reranker:
-        loaded = False
-
-        def load(self):
-            self.loaded = True
-
-        def rerank(self, query, texts):
-            return [0.5 for _ in texts]
-
-    reranker = Reranker()
-    with open_memory(path, reranker=reranker) as memory:
-        memory.warm()
-    assert reranker.loaded
+    assert threading.main_thread() not in {*embedder.threads, *opened_on}

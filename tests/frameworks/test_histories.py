@@ -1,11 +1,6 @@
 """Histories that are passed whole on every call, as user interfaces and OpenAI-style servers send them."""
 
 import asyncio
-import json
-import os
-import subprocess
-import sys
-from contextlib import ExitStack
 
 import pytest
 from langchain.agents import create_agent
@@ -16,7 +11,7 @@ from llama_index.core.memory import Memory
 
 from langchain_tidal import TidalMemoryMiddleware, with_memory
 from llama_index_tidal import TidalChatMemory, TidalMemoryBlock
-from tests.frameworks.conftest import FOLDER, MARK, ScriptedModel, calling, graph_of, metronome
+from tests.frameworks.conftest import MARK, ScriptedModel, calling, graph_of, metronome
 from tests.frameworks.llama_index import conftest as index
 
 CONFIG = {"configurable": {"thread_id": "piano"}}
@@ -242,36 +237,6 @@ def test_a_branch_that_goes_on_comes_back_into_recall(door, memory):
 
 
 @CHAINS
-def test_two_conversations_in_one_thread_leave_each_other_alone(door, memory):
-    talk(door, memory, TURNS[:3])
-    other = [("Good morning!", "Good morning."), ("Which tyres does a tandem need?", "Wide ones.")]
-    talk(door, memory, other)
-    talk(door, memory, [TURNS[3]], earlier=TURNS[:3])
-    assert queries(memory) == [*TURNS[:3], *other, TURNS[3]]
-    assert other[1][0] in recalled(memory, "Which tyres for the tandem?")
-
-
-@pytest.mark.slow
-def test_a_turn_with_ids_that_two_processes_answer_at_once_is_one_episode(memory, path):
-    worker = FOLDER / "history_process.py"
-    command = [sys.executable, str(worker), str(path)]
-    places = os.pathsep.join(filter(None, sys.path))
-    environment = {**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
-    with ExitStack() as stack:
-        workers = [stack.enter_context(subprocess.Popen(command, **pipes)) for _ in range(2)]
-        stack.callback(lambda: [each.kill() for each in workers])
-        assert [each.stdout.readline() for each in workers] == ["ready\n"] * 2
-        for turns in range(2, len(TURNS) + 1):
-            line = json.dumps([text for turn in TURNS[:turns] for text in turn]) + "\n"
-            for each in workers:
-                each.stdin.write(line)
-                each.stdin.flush()
-            assert [each.stdout.readline() for each in workers] == ["answered\n"] * 2
-    assert queries(memory) == TURNS
-
-
-@CHAINS
 def test_messages_without_a_history_are_turns_of_their_own(door, memory):
     for _ in range(2):
         talk(door, memory, [("Is it raining?", "Yes.")])
@@ -288,10 +253,3 @@ def test_a_turn_that_was_forgotten_is_not_recorded_again_from_a_passed_history(d
     assert TURNS[2][0] not in [query for query, _ in queries(memory)]
     assert len(queries(memory)) <= 6
     assert "Odile" not in str(recalled(memory, "What is my piano teacher called?"))
-
-
-@CHAINS
-def test_text_that_no_store_takes_stops_no_thread(door, memory):
-    turns = [TURNS[0], ("A file is called \ud800.wav.", "It is called \udcff, then."), TURNS[1]]
-    talk(door, memory, turns)
-    assert [query for query, _ in queries(memory)] == [TURNS[0][0], "A file is called \ufffd.wav.", TURNS[1][0]]

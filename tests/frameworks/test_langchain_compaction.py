@@ -1,5 +1,6 @@
 import copy
 import re
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +10,6 @@ from langchain.agents.middleware import (
     AgentMiddleware,
     ClearToolUsesEdit,
     ContextEditingMiddleware,
-    HumanInTheLoopMiddleware,
     ModelRetryMiddleware,
 )
 from langchain_core.exceptions import ContextOverflowError
@@ -24,18 +24,15 @@ from langchain_core.messages import (
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 
 from langchain_tidal import TidalCompaction, TidalMemoryMiddleware
-from langchain_tidal.context import ContextMemory
-from langchain_tidal.messages import by_compaction, by_human, is_notice
+from langchain_tidal.messages import by_compaction, text_of
 from langchain_tidal.sizes import size_of
+from langgraph_tidal import CompactionNode
 from tests.frameworks.conftest import texts, thread, user
 from tests.frameworks.test_compaction import CITED, LIMIT, answer, look_up, question
 from tidal_plugins import InvalidInput
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Size
-from tidal_plugins.turns import Place
 
 
 def answered(messages):
@@ -193,19 +190,6 @@ def test_usage_that_the_provider_reports_corrects_the_estimate(agent, strict):
 # beside other middleware
 
 
-def test_an_interrupt_in_mid_turn_is_resumed_on_the_same_context(memory, agent, strict):
-    model = strict(*[answered] * 12, looked_up(1, "Evans", "Monk"), "They swing.", max_tokens=LIMIT)
-    app = agent(model, after=[HumanInTheLoopMiddleware(interrupt_on={"look_up": True})])
-    talked(app, range(12))
-    result = app.invoke(user("Question 12: and Evans and Monk?"), thread("one"))
-    assert "__interrupt__" in result
-    decisions = [{"type": "approve"}, {"type": "reject", "message": "Not Monk."}]
-    result = app.invoke(Command(resume={"decisions": decisions}), thread("one"))
-    assert result["messages"][-1].text == "They swing."
-    assert len(memory.episodes.list(thread="one")) == 13
-    assert any(map(by_compaction, model.shown[-1]))
-
-
 def test_messages_that_others_remove_leave_a_valid_context(memory, agent, strict):
     class Forgetful(AgentMiddleware):
         def before_model(self, state, runtime):
@@ -240,22 +224,6 @@ def test_outputs_that_others_cleared_stay_in_the_memory_and_make_no_other_turn(m
     assert any("[cleared]" in message.text for shown in model.shown for message in shown)
 
 
-def test_what_others_edit_is_shown_and_sized_as_they_leave_it(memory):
-    huge, short = "On Evans the archive is long. " * 1_000, "[cleared]"
-    said = [HumanMessage(question(0), id="h0"), looked_up(0, "Evans"), ToolMessage(huge, tool_call_id="call-0-Evans")]
-    said = [*said, AIMessage(answer(0), id="a0"), HumanMessage(question(1), id="h1")]
-    for number, message in enumerate(said):
-        message.id = message.id or f"m{number}"
-    edited = [m.model_copy(update={"content": short}) if m.type == "tool" else m for m in said]
-    place, contexts = Place(memory, "one"), ContextMemory(memory, max_tokens=LIMIT)
-    view = contexts.view(place, edited, Size(), said=said)
-    assert all(shown is given for shown, given in zip(view.messages, edited, strict=True))
-    assert view.compaction.before.tokens < LIMIT
-    assert contexts.view(place, said, Size(), said=said).compaction.rebuilt
-    assert [call.result for call in memory.episodes.list(thread="one")[0].tool_calls] == [huge]
-    assert contexts.view(place, edited, Size()).compaction.history != view.compaction.history
-
-
 def test_notices_of_others_stay_and_are_not_recorded(memory, agent, strict):
     notice = HumanMessage("Summary of yesterday: it rained.", id="n", additional_kwargs={"lc_source": "summarization"})
 
@@ -270,17 +238,10 @@ def test_notices_of_others_stay_and_are_not_recorded(memory, agent, strict):
     assert "it rained" not in str(memory.episodes.list())
 
 
-CONTENTS = st.one_of(
-    st.text(max_size=30),
-    st.text(max_size=8).map(lambda text: f"{text} {'so ' * 200}"),
-    st.just(""),
-    st.just(" \n"),
-    st.just([]),
-    st.just(
-        [{"type": "text", "text": "What is that?"}, {"type": "image_url", "image_url": {"url": "https://e.org/a"}}]
-    ),
-    st.just([{"type": "reasoning", "reasoning": "Let me see."}, "and so on"]),
-)
+CONTENTS = st.sampled_from(
+    ["", " \n", "Hm?", f"Well {'so ' * 200}", [], [{"type": "reasoning", "reasoning": "Let me see."}, "and so on"],
+     [{"type": "text", "text": "What is that?"}, {"type": "image_url", "image_url": {"url": "https://e.org/a"}}]]
+)  # fmt: skip
 IDS = st.one_of(st.none(), st.uuids().map(str))
 
 
@@ -290,66 +251,45 @@ def histories(draw):
     messages = []
     for number in range(draw(st.integers(1, 12))):
         kind = draw(st.sampled_from(["turn", "turn", "turn", "loop", "system", "notice", "cut off", "other"]))
-        if kind in ("turn", "loop", "cut off"):
-            messages.append(HumanMessage(draw(CONTENTS), id=draw(IDS)))
+        mark = {"additional_kwargs": {"lc_source": "somebody"}} if kind == "notice" else {}
+        alone = {"system": SystemMessage, "notice": HumanMessage, "other": partial(ChatMessage, role="narrator")}
+        if kind in alone:
+            messages.append(alone[kind](draw(CONTENTS), id=draw(IDS), **mark))
+            continue
+        messages.append(HumanMessage(draw(CONTENTS), id=draw(IDS)))
         for step in range({"loop": 3, "cut off": 1}.get(kind, 0)):
             calls = [{"name": "look_up", "args": {"what": "Evans"}, "id": f"{number}-{step}-{n}"} for n in range(2)]
             messages.append(AIMessage(draw(CONTENTS), tool_calls=calls, id=draw(IDS)))
-            answered = calls if kind == "loop" else calls[:1]
-            messages += [ToolMessage(draw(CONTENTS), tool_call_id=call["id"], id=draw(IDS)) for call in answered]
-        if kind in ("turn", "loop"):
+            kept = calls if kind == "loop" else calls[:1]
+            messages += [ToolMessage(draw(CONTENTS), tool_call_id=call["id"], id=draw(IDS)) for call in kept]
+        if kind != "cut off":
             messages.append(AIMessage(draw(CONTENTS), id=draw(IDS)))
-        if kind == "system":
-            messages.append(SystemMessage(draw(CONTENTS), id=draw(IDS)))
-        if kind == "notice":
-            mark = {"lc_source": "somebody"}
-            messages.append(HumanMessage(draw(CONTENTS), id=draw(IDS), additional_kwargs=mark))
-        if kind == "other":
-            messages.append(ChatMessage(draw(st.text(max_size=20)), role="narrator", id=draw(IDS)))
-    return [*messages, *([HumanMessage("And now?", id="now")] if draw(st.booleans()) else [])]
-
-
-WHISPER = Size(125, 500)
-
-
-def fixed(history):
-    """What no compaction may leave out of a history, at most: what humans did not say and nobody answered for them, the
-    last two questions, and the turn that goes on."""
-    humans = [place for place, message in enumerate(history) if by_human(message)]
-    starts = [place for place in humans if place - 1 not in humans]
-    ongoing = starts[-1] if starts else 0
-    kept = {place for place, message in enumerate(history) if place >= ongoing or message.type in ("system", "chat")}
-    kept |= {place for place, message in enumerate(history) if is_notice(message)}
-    kept |= {place for place in humans if len(starts) > 1 and place >= starts[-2]}
-    return sum((size_of(history[place]) for place in kept), WHISPER)
+    return [*messages, HumanMessage("And now?", id="now")]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(histories(), st.sampled_from([900, 1_500, 100_000]), st.sampled_from(["tool", "human"]), st.uuids())
-def test_every_view_of_any_history_is_whole(memory, history, limit, restore_as, thread):
-    contexts = ContextMemory(memory, max_tokens=limit, restore_as=restore_as)
-    place, before = Place(memory, str(thread)), copy.deepcopy(history)
+def test_every_view_of_any_history_is_whole(memory, history, limit, restore_as, name):
+    """That it refuses none without need is shown of the core, which knows what cannot be shortened."""
+    node, before = CompactionNode(memory, max_tokens=limit, restore_as=restore_as), copy.deepcopy(history)
     try:
-        view = contexts.view(place, history, Size())
+        view = node.invoke({"messages": history}, thread(str(name)))["llm_input_messages"]
     except ContextOverflow:
-        assert fixed(history).tokens > 0.6 * limit
+        assert sum(size_of(message).tokens for message in history) > 0.6 * limit
         return
     assert history == before
-    assert (sum(map(size_of, view.messages), WHISPER)).tokens <= limit
-    shown = [message for message in view.messages if not by_compaction(message)]
+    assert sum(size_of(message).tokens for message in view) <= limit
     given = {id(message): position for position, message in enumerate(history)}
-    kept = [given[id(message)] for message in shown]
+    kept = [given[id(message)] for message in view if not by_compaction(message)]
     assert len(set(kept)) == len(kept)
-    dropped = {loss.position for loss in view.compaction.ledger}
-    assert dropped | set(kept) == set(range(len(history)))
-    assert dropped & set(kept) == set()
-    if view.compaction.rebuilt:
-        ongoing = view.compaction.ongoing  # a system message in the ongoing turn stays where it is
-        shown_before = [m for m in view.messages if given.get(id(m), -1) < ongoing]
-        systems = [isinstance(message, SystemMessage) for message in shown_before]
-        assert systems == sorted(systems, reverse=True)
-        assert all(history[position] in shown for position, m in enumerate(history) if m.type in ("system", "chat"))
-    assert contexts.view(place, history, Size()).messages == view.messages
+    assert all(history[position] in view for position, m in enumerate(history) if m.type in ("system", "chat"))
+    if len(kept) == len(view):
+        assert kept == list(range(len(history)))
+    else:
+        lost = [m for position, m in enumerate(history) if position not in set(kept) and isinstance(m, HumanMessage)]
+        recorded = [message.text for episode in memory.episodes.list(thread=str(name)) for message in episode.messages]
+        assert all(text_of(message).strip() in "\n".join(recorded) for message in lost)
+    assert node.invoke({"messages": history}, thread(str(name)))["llm_input_messages"] == view
 
 
 # a provider that refuses
@@ -405,49 +345,3 @@ def test_the_stream_is_told_of_every_rebuilt_context_once(agent, strict):
     assert all(event["dropped"] and event["citations"] and event["summariser"] == "extractive" for event in told)
     assert len(told) < 16
     assert told[0].keys() == set(EVENT.split())
-
-
-# a chat model as summariser
-
-
-def condensing(text="It swings."):
-    """What a model says that is asked for a summary: a statement with the first id that it was shown."""
-    return lambda messages: f"- {text} [ep:{CITED.findall(messages[-1].text)[0]}]"
-
-
-@pytest.mark.parametrize("style", ["sync", "async"])
-async def test_a_chat_model_writes_the_summary_and_no_token_of_it_is_streamed(agent, strict, says, style):
-    summariser, model = says(condensing()), strict(answered, max_tokens=LIMIT)
-    app, streamed = agent(model, summariser=summariser), []
-    for number in range(12):
-        given = (user(question(number)), thread("one"))
-        if style == "sync":
-            streamed += app.stream(*given, stream_mode="messages")
-        else:
-            streamed += [part async for part in app.astream(*given, stream_mode="messages")]
-    assert "It swings." in summary_of(model.shown[-1])
-    assert summariser.shown
-    assert {message.text for message, _ in streamed} == {answer(number) for number in range(12)}
-
-
-@pytest.mark.parametrize(
-    "failing",
-    [
-        ConnectionError("Error generating summary: connection refused"),
-        "Error generating summary: connection refused",
-        "",
-        "I'm sorry, I cannot help with that.",
-        lambda messages: AIMessage(
-            condensing("The drummer w")(messages), response_metadata={"finish_reason": "length"}
-        ),
-    ],
-)
-def test_neither_an_error_nor_a_placeholder_becomes_the_summary(agent, strict, says, failing):
-    model = strict(answered, max_tokens=LIMIT)
-    told = told_of(agent(model, summariser=says(failing)), range(12))
-    shown = str([message.text for messages in model.shown for message in messages if by_compaction(message)])
-    assert CITED.search(shown)
-    assert "movement" in shown
-    assert not any(text in shown for text in ("connection refused", "sorry", "The drummer w"))
-    assert {event["summariser"] for event in told} == {"extractive"}
-    assert all(event["fallback"] for event in told)

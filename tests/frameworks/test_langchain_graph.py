@@ -1,14 +1,13 @@
 """What the graph knows, in LangChain: facts as documents, the tool, a model that reads."""
 
-import json
 from datetime import UTC, datetime
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 
-from langchain_tidal import ChatModelExtractor, SearchGraph, TidalMemoryMiddleware, TidalRetriever
-from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+from langchain_tidal import SearchGraph, TidalMemoryMiddleware, TidalRetriever
+from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -48,13 +47,6 @@ def test_facts_come_as_documents_with_the_words_that_say_so(shop):
     assert found.metadata["episodes"] == [episode.id]
 
 
-async def test_an_entity_is_a_document_with_the_turns_that_name_it_async_too(shop):
-    documents = await TidalRetriever(shop, kinds={"fact"}, k=20).ainvoke("create_invoice function")
-    entity = next(each for each in documents if "entity" in each.metadata and "create_invoice" in each.page_content)
-    (quote,) = entity.metadata["evidence"]
-    assert "create_invoice" in quote
-
-
 def test_what_is_no_part_of_the_graph_has_no_evidence(shop):
     shop.facts["bridge"] = "up"
     for kinds in ({"conversation"}, {"fact"}):
@@ -75,45 +67,3 @@ def test_an_agent_looks_it_up_and_what_it_found_is_not_recorded_as_new(shop, say
     (relation,) = shop.graph.relations(subject="deployment")
     assert before == 1
     assert len(relation.episodes) == 1
-
-
-# a model that reads
-
-
-def reading(path, model):
-    """A memory whose episodes a model reads when it is told to."""
-    settings = Settings(graph={"background": False})
-    return TidalMemory(path, embedder=HashingEmbedder(), graph_extractor=ChatModelExtractor(model), settings=settings)
-
-
-def test_a_chat_model_teaches_the_graph_and_what_it_invents_is_left_out(path, says):
-    stated = {"subject": "Heron", "predicate": "is_moored_at", "object": "pier 2", "confidence": 0.9}
-    found = {
-        "entities": [{"name": "Heron", "type": "concept"}, {"name": "pier 2", "type": "place"}],
-        "relations": [
-            {**stated, "quote": "The Heron lies at pier 2."},
-            {**stated, "object": "pier 9", "quote": "The Heron lies at pier 9."},
-        ],
-    }
-    model = says(AIMessage("", tool_calls=[{"name": "Found", "args": found, "id": "call-1"}]))
-    with reading(path, model) as memory:
-        episode = memory.record("The Heron lies at pier 2.", "Noted.")
-        assert model.shown == []
-        done = memory.graph.index_pending()
-        (relation,) = memory.graph.relations(subject="Heron")
-        (evidence,) = memory.graph.evidence(relation)
-    assert (evidence.episode, evidence.quote) == (episode.id, "The Heron lies at pier 2.")
-    assert relation.predicate == "is_moored_at"
-    assert (done.episodes, done.assertions, done.dropped) == (1, 2, 1)
-
-
-def test_a_chat_model_that_fails_leaves_the_turn_and_is_asked_again(path, says):
-    model = says(ConnectionError("away"), json.dumps({"entities": [], "relations": []}))
-    with reading(path, model) as memory:
-        episode = memory.record("The Heron lies at pier 2.", "Noted.")
-        assert memory.graph.index_pending().failed == 1
-        (waiting,) = memory.graph.pending()
-        assert (waiting.episode, waiting.attempts) == (episode.id, 1)
-        assert "away" in waiting.error
-        assert memory.graph.index_pending(failed=True).episodes == 1
-        assert memory.graph.pending() == []

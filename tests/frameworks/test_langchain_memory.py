@@ -6,7 +6,6 @@ import pytest
 from langchain_classic.agents import AgentExecutor, create_react_agent
 from langchain_classic.base_memory import BaseMemory
 from langchain_classic.chains import ConversationChain, LLMChain
-from langchain_classic.memory import CombinedMemory, SimpleMemory
 from langchain_core.agents import AgentAction
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
@@ -95,26 +94,6 @@ async def test_an_executor_recalls_once_and_records_the_turn(reminded, says, emb
     assert (episode.query, episode.answer) == (ASK, "Swing it.")
     calls = [(call.name, call.arguments, call.result) for call in episode.tool_calls]
     assert calls == ([("metronome", {"input": "60"}, "It ticks at 60.")] if steps else [])
-
-
-def test_a_chain_that_fails_records_nothing_and_can_be_run_again(memory, says):
-    chain = conversation(memory, says(ConnectionError("away"), "A standard."))
-    with pytest.raises(ConnectionError):
-        chain.invoke(ASK)
-    chain.invoke(ASK)
-    assert said(only(memory)) == [ASK, "A standard."]
-
-
-def test_beside_other_memories_the_input_has_to_be_named(memory, says):
-    def chain(**options):
-        memories = [SimpleMemory(memories={"mood": "happy"}), TidalConversationMemory(memory, **options)]
-        prompt = PromptTemplate.from_template("{mood} {history} {input}")
-        return LLMChain(llm=says("A standard."), prompt=prompt, memory=CombinedMemory(memories=memories))
-
-    chain(input_key="input").invoke({"input": ASK})
-    assert said(only(memory)) == [ASK, "A standard."]
-    with pytest.raises(InvalidInput, match=r"input_key=.*mood"):
-        chain().invoke({"input": ASK})
 
 
 # the methods

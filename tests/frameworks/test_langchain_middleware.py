@@ -16,7 +16,6 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
 
@@ -25,9 +24,6 @@ from tests.frameworks.conftest import (
     ASK,
     FACT,
     MARK,
-    Context,
-    by_config,
-    by_context,
     calling,
     checkpointed,
     metronome,
@@ -38,7 +34,6 @@ from tests.frameworks.conftest import (
     ticks,
     user,
 )
-from tidal_plugins import InvalidInput
 
 
 @pytest.fixture
@@ -59,23 +54,6 @@ def test_an_agent_without_tools_or_checkpointer_remembers_too_beside_its_prompt(
     assert model.shown[1][0] == SystemMessage("Be kind.")
     assert FACT in model.shown[1][1].text
     assert [said(episode) for episode in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "A standard."]]
-
-
-def test_without_a_human_message_nothing_is_recalled_or_recorded(memory, agent, says, embedder):
-    agent(says("Welcome!")).invoke({"messages": [SystemMessage("Greet.")]})
-    assert memory.episodes.list() == []
-    assert embedder.calls == []
-
-
-@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_no_checkpoint_contains_the_whisper(reminded, agent, says, durability):
-    saver, model = InMemorySaver(), says(ticks(60, 90), "A standard.")
-    result = agent(model, checkpointer=saver).invoke(user(ASK), thread("friday"), durability=durability)
-    assert MARK in model.shown[1][0].text
-    assert ASK in checkpointed(saver)
-    assert "tidal-memory" not in checkpointed(saver)
-    assert FACT not in checkpointed(saver)
-    assert result.keys() == {"messages"}
 
 
 def test_what_surfaced_is_private_and_plain(reminded, agent, says):
@@ -138,28 +116,6 @@ def test_what_other_middleware_adds_for_one_call_is_no_turn_and_what_it_hides_is
 
 
 # streams
-
-
-@pytest.mark.parametrize("style", ["sync", "async"])
-async def test_streams_say_once_what_surfaced_and_why_and_never_the_whisper(reminded, agent, says, style):
-    model, modes = says(ticks(60), "A standard."), ["custom", "updates", "messages", "values"]
-    app, given = agent(model), (user(ASK, id="h1"), thread("friday"))
-    if style == "sync":
-        parts = list(app.stream(*given, stream_mode=modes))
-    else:
-        parts = [part async for part in app.astream(*given, stream_mode=modes)]
-    (custom,), updates, messages, _ = ([part for mode, part in parts if mode == one] for one in modes)
-    event = custom["tidal_recall"]
-    assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
-    assert (event["turn"], event["ids"]) == ("h1", list(only(reminded, thread="friday").surfaced))
-    assert len(event["why"]) == len(event["ids"]) > 0
-    assert event["whisper"].startswith(MARK)
-    names = ["TidalMemoryMiddleware.before_agent", "model", "tools", "model", "TidalMemoryMiddleware.after_agent"]
-    assert [name for part in updates for name in part] == names
-    assert [part["model"]["messages"][0].text for part in updates if "model" in part] == ["", "A standard."]
-    assert MARK in model.shown[0][0].text
-    assert MARK not in str([part for mode, part in parts if mode != "custom"])
-    assert [part[0].text for part in messages if part[0].text] == ["The metronome ticks at 60.", "A standard."]
 
 
 def test_hooks_work_outside_a_graph(reminded, says):
@@ -295,31 +251,3 @@ def test_a_question_that_a_summary_cuts_off_in_a_tool_loop_is_recorded_with_its_
     assert first.surfaced
     assert said(second) == ["Thank you!", "You are welcome."]
     assert embedder.recalls.count(ASK) == 1
-
-
-# scopes, larger graphs
-
-
-@pytest.mark.parametrize("by", [by_context, by_config])
-async def test_a_scope_may_come_from_the_run(memory, agent, says, run, by):
-    model = says("Noted.", "A standard.", "I do not know.")
-    app = agent(model, scope=by, context_schema=Context)
-    for text, name, who in ((FACT, "one", "anna"), (ASK, "two", "anna"), (ASK, "two", "ben")):
-        await run(app, user(text), thread(name, user_id=who), context=Context(who))
-    assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
-    assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
-    assert memory.episodes.list() == []
-    with pytest.raises(InvalidInput):
-        await run(agent(model, scope=lambda *_: None), user(FACT))
-    assert len(model.shown) == 3
-
-
-async def test_one_middleware_may_serve_many_agents_and_agents_be_nodes_of_a_graph(reminded, says, run):
-    shared, saver, model = TidalMemoryMiddleware(reminded), InMemorySaver(), says("A standard.")
-    for name in ("monday", "friday"):
-        inner = create_agent(model, middleware=[shared])
-        outer = StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent")
-        await run(outer.compile(checkpointer=saver), user(ASK), thread(name))
-        assert said(only(reminded, thread=name)) == [ASK, "A standard."]
-    assert all(FACT in shown[0].text for shown in model.shown)
-    assert "tidal-memory" not in checkpointed(saver)

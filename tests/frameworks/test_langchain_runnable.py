@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
+from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
@@ -149,12 +147,6 @@ def test_any_output_is_recorded_and_handed_on_as_it_is(memory, output, options, 
     assert said(only(memory)) == [ASK, recorded]
 
 
-def test_structured_output_is_recorded_as_json(memory, says):
-    app = with_memory(says('{"title": "Blue in Green", "tempo": 60}') | JsonOutputParser(), memory)
-    assert app.invoke(ASK) == {"title": "Blue in Green", "tempo": 60}
-    assert json.loads(only(memory).answer) == {"title": "Blue in Green", "tempo": 60}
-
-
 # streams
 
 
@@ -246,15 +238,6 @@ async def test_a_scope_may_come_from_the_config_and_none_is_refused_before_the_m
     with pytest.raises(InvalidInput):
         await style(with_memory(model, memory, scope=lambda *_: None), FACT)
     assert len(model.shown) == 1
-
-
-def test_a_batch_keeps_its_conversations_apart(memory):
-    app = with_memory(lambda text: f"You said: {text.splitlines()[-1]}", memory)
-    given = [f"Number {n} likes {n} sugars in the tea." for n in range(8)]
-    app.batch(given, [thread(f"t{n}") for n in range(8)])
-    assert {e.thread: said(e) for e in memory.episodes.list()} == {
-        f"t{n}": [text, f"You said: {text}"] for n, text in enumerate(given)
-    }
 
 
 # as a runnable

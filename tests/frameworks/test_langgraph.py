@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.managed import RemainingSteps
 from langgraph.prebuilt import InjectedStore, ToolNode, create_react_agent
@@ -24,9 +24,6 @@ from tests.frameworks.conftest import (
     ASK,
     FACT,
     MARK,
-    Context,
-    by_config,
-    by_context,
     checkpointed,
     graph_of,
     metronome,
@@ -39,10 +36,9 @@ from tests.frameworks.conftest import (
     ticks,
     user,
 )
-from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, TidalMemory
+from tidal_plugins import InvalidInput
 
 RETRY = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False)
-MODES = ["updates", "values", "messages", "custom"]
 
 
 def answers(text):
@@ -57,30 +53,6 @@ def sequence(*nodes, state=TidalState):
 # streams and checkpoints
 
 
-@pytest.mark.parametrize("style", ["sync", "async"])
-async def test_streams_name_the_nodes_and_say_what_surfaced_and_never_the_whisper(reminded, says, style):
-    model = says("A standard.")
-    app, given = graph_of(reminded, model).compile(), (user(ASK, id="h1"), thread("friday"))
-    if style == "sync":
-        parts = list(app.stream(*given, stream_mode=MODES))
-    else:
-        parts = [part async for part in app.astream(*given, stream_mode=MODES)]
-    updates, states, messages, (custom,) = ([part for mode, part in parts if mode == one] for one in MODES)
-    assert [name for part in updates for name in part] == ["recall", "model", "record"]
-    assert set(updates[0]["recall"]) == {"llm_input_messages", "recalled"}
-    assert updates[2]["record"] == {"llm_input_messages": []}
-    assert MARK in model.shown[0][0].text
-    assert [part[0].text for part in messages] == ["A standard."]
-    assert MARK not in str([part["messages"] for part in states])
-    event = custom["tidal_recall"]
-    assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
-    assert event["turn"] == "h1"
-    assert event["ids"] == list(only(reminded, thread="friday").surfaced) != []
-    assert len(event["why"]) == len(event["ids"])
-    assert "meaning" in event["why"][0]
-    assert event["whisper"].startswith(MARK)
-
-
 def test_the_result_of_a_run_holds_no_whisper_and_is_not_stale_as_input(reminded, says):
     model = says("A standard.", "You are welcome.")
     app = graph_of(reminded, model).compile()
@@ -88,17 +60,6 @@ def test_the_result_of_a_run_holds_no_whisper_and_is_not_stale_as_input(reminded
     assert "tidal-memory" not in repr(result)
     app.invoke({**result, "messages": [*result["messages"], HumanMessage("Thank you!")]}, thread("friday"))
     assert texts(model.shown[1]) == [ASK, "A standard.", "Thank you!"]
-
-
-@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_no_checkpoint_contains_the_whisper(reminded, says, durability):
-    saver, model = InMemorySaver(), says("A standard.")
-    app = graph_of(reminded, model).compile(checkpointer=saver)
-    app.invoke(user(ASK), thread("friday"), durability=durability)
-    assert MARK in model.shown[0][0].text
-    assert ASK in checkpointed(saver)
-    assert "tidal-memory" not in checkpointed(saver)
-    assert FACT not in checkpointed(saver)
 
 
 def test_a_run_that_skips_recall_shows_its_own_messages(reminded, says):
@@ -125,24 +86,6 @@ def test_a_node_that_fails_twice_is_retried(reminded, says, embedder):
     assert embedder.recalls == [ASK]
     for name in ("friday", "sunday"):
         assert said(only(reminded, thread=name)) == [ASK, "A standard."]
-
-
-def test_a_turn_in_a_tool_loop_is_recorded_when_it_is_over(memory):
-    record, turn = RecordNode(memory), [HumanMessage("Tick.", id="h1"), ticks(60, text="\n\n")]
-    assert record.invoke({"messages": turn}) == {}
-    turn.append(ToolMessage("tick", tool_call_id="call-60", id="t1"))
-    record.invoke({"messages": turn})
-    assert memory.episodes.list() == []
-    record.invoke({"messages": [*turn, AIMessage("Ticks.")]})
-    assert said(only(memory)) == ["Tick.", "", "tick", "Ticks."]
-
-
-def test_a_question_that_no_model_answered_is_not_lost(memory, says):
-    app = graph_of(memory, says(ConnectionError("away"), "A standard.")).compile(checkpointer=InMemorySaver())
-    with pytest.raises(ConnectionError):
-        app.invoke(user(ASK), thread("friday"))
-    app.invoke(user("Are you there?"), thread("friday"))
-    assert said(only(memory, thread="friday")) == [ASK, "Are you there?", "A standard."]
 
 
 def test_a_thread_that_began_without_memory_is_caught_up_on(memory, says):
@@ -193,34 +136,6 @@ def test_an_interrupt_inside_the_model_node_records_the_turn_once_as_it_was_edit
     app.invoke(user(FACT, id="h1"), thread("one"))
     app.invoke(Command(resume="Noted.", update=user("I practise the organ.", id="h1")), thread("one"))
     assert queries(reminded, thread="one") == ["I practise the organ."]
-
-
-def test_a_turn_that_was_interrupted_and_left_is_recorded_with_the_next(memory, says):
-    graph = graph_of(memory, says(ticks(60, text="May I?"), "Fine."), tools=[metronome], before_tools=approving)
-    app = graph.compile(checkpointer=InMemorySaver())
-    app.invoke(user("Tick."), thread("t"))
-    app.invoke(user("Never mind."), thread("t"))
-    assert [said(episode) for episode in memory.episodes.list()] == [["Tick.", "May I?"], ["Never mind.", "Fine."]]
-
-
-@pytest.mark.slow
-def test_memory_and_a_turn_outlive_their_processes(memory, in_process):
-    metronome_call = {"content": "", "tool_calls": [{"name": "metronome", "args": {"tempo": 60}, "id": "call-60"}]}
-    in_process(thread="monday", say=FACT, replies=["Noted."])
-    asked = in_process(thread="friday", say=ASK, replies=[metronome_call], ask_before_tools=True)
-    assert asked["interrupted"]
-    assert FACT in asked["shown"][0][0]
-    assert memory.episodes.list(thread="friday") == []
-    resumed = in_process(thread="friday", resume=True, replies=["Swing it."], ask_before_tools=True)
-    whole = [ASK, "", "The metronome ticks at 60.", "Swing it."]
-    assert resumed["messages"] == whole
-    assert resumed["shown"] == [whole[:-1]]
-    episode = only(memory, thread="friday")
-    assert said(episode) == whole
-    assert list(episode.surfaced) == asked["recalled"]["ids"] != []
-    again = in_process(thread="friday", say="Thank you for the swing.", replies=["You are welcome."])
-    assert again["messages"] == [*whole, "Thank you for the swing.", "You are welcome."]
-    assert [len(said(episode)) for episode in memory.episodes.list(thread="friday")] == [4, 2]
 
 
 # time travel
@@ -428,29 +343,6 @@ async def test_a_prebuilt_agent_is_reminded_and_recorded(reminded, says, embedde
         assert "tidal-memory" not in checkpointed(saver)
 
 
-# scope
-
-
-@pytest.mark.parametrize("by", [by_context, by_config])
-async def test_a_scope_may_come_from_the_run(memory, says, run, by):
-    model = says("Noted.", "A standard.", "I do not know.")
-    app = graph_of(memory, model, scope=by, context_schema=Context).compile()
-    for text, name, who in ((FACT, "one", "anna"), (ASK, "two", "anna"), (ASK, "two", "ben")):
-        await run(app, user(text), thread(name, user_id=who), context=Context(who))
-    assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
-    assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
-    assert memory.episodes.list() == []
-
-
-@pytest.mark.parametrize("scope", [None, ()])
-def test_a_scope_that_a_run_makes_of_nothing_is_refused(memory, scope):
-    state = {"messages": [HumanMessage(FACT), AIMessage("Noted.")]}
-    for node in (RecallNode(memory, scope=lambda *_: scope), RecordNode(memory, scope=lambda *_: scope)):
-        with pytest.raises(InvalidInput):
-            sequence(("node", node)).compile().invoke(state)
-    assert memory.episodes.list() == []
-
-
 # graphs of all shapes
 
 
@@ -470,16 +362,6 @@ async def test_nodes_work_outside_a_graph_and_in_a_chain(reminded, says, style):
     assert FACT in model.shown[0][0].text
 
 
-def test_a_node_can_be_bound_to_a_config_of_its_own_and_names_itself(memory):
-    record = RecordNode(memory, scope=by_config).with_config({"configurable": {"user_id": "anna"}})
-    state = {"messages": [HumanMessage(FACT), AIMessage("Noted.")]}
-    graph = StateGraph(TidalState).add_node(RecallNode(memory)).add_node("record", record)
-    app = graph.add_edge(START, "RecallNode").add_edge("RecallNode", "record").compile()
-    app.invoke(state, thread("run"))
-    assert only(memory.scoped("user", "anna")).thread == "run"
-    assert "RecallNode" in app.get_graph().draw_mermaid()
-
-
 @pytest.mark.parametrize("saves", [False, True])
 @pytest.mark.parametrize("outer", [MessagesState, TidalState])
 def test_a_subgraph_recalls_and_records_for_its_parent_and_streams_there(reminded, says, saves, outer):
@@ -493,21 +375,6 @@ def test_a_subgraph_recalls_and_records_for_its_parent_and_streams_there(reminde
     assert checkpointer is None or "tidal-memory" not in checkpointed(checkpointer)
     parts = list(app.stream(user(ASK), thread("other"), stream_mode="custom", subgraphs=True))
     assert [set(part) for _, part in parts] == [{"tidal_recall"}]
-
-
-def test_nodes_run_where_send_and_command_lead(reminded, says):
-    model, saver = says("A standard."), InMemorySaver()
-    graph = StateGraph(TidalState)
-    graph.add_node("recall", RecallNode(reminded)).add_node("record", RecordNode(reminded))
-    graph.add_node(
-        "model", lambda state: Command(update={"messages": [model.invoke(model_input(state))]}, goto="record")
-    )
-    graph.add_conditional_edges(START, lambda state: [Send("recall", state)])
-    app = graph.add_edge("recall", "model").add_edge("record", END).compile(checkpointer=saver)
-    app.invoke(user(ASK), thread("friday"))
-    assert FACT in model.shown[0][0].text
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
-    assert "tidal-memory" not in checkpointed(saver)
 
 
 class Topics(TypedDict):
@@ -587,23 +454,3 @@ def test_whispers_of_the_last_turns_are_kept_for_their_next_steps(reminded, embe
         recall.invoke({"messages": [HumanMessage("Thanks!", id=f"h{number}")]}, thread("t"))
     recall.invoke(first, thread("t"))
     assert embedder.recalls == [ASK] * 2, "and no more of them"
-
-
-class Stumbling(HashingEmbedder):
-    """Returns NaN once."""
-
-    stumbles = True
-
-    def embed(self, texts):
-        factor, self.stumbles = float("nan") if self.stumbles else 1.0, False
-        return super().embed(texts) * factor
-
-
-def test_a_turn_is_recorded_after_its_embedder_has_recovered(tmp_path):
-    state = {"messages": [HumanMessage(FACT, id="h1"), AIMessage("Noted.", id="a1")]}
-    with TidalMemory(tmp_path / "stumbling.db", embedder=Stumbling()) as memory:
-        record = RecordNode(memory)
-        with pytest.raises(EmbeddingError):
-            record.invoke(state, thread("t"))
-        record.invoke(state, thread("t"))
-        assert said(only(memory)) == [FACT, "Noted."]

@@ -7,15 +7,12 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.prompt_values import ChatPromptValue
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import add_messages
-from langgraph.managed import RemainingSteps
-from langgraph.prebuilt import create_react_agent
 from langgraph.types import Command, interrupt
 
 from langchain_tidal import reserved
 from langchain_tidal.messages import by_compaction
-from langgraph_tidal import CompactionNode, RecallNode, RecordNode, TidalState, model_input, tidal_pre_model_hook
-from tests.compaction.oracle import reached
-from tests.frameworks.conftest import MARK, checkpointed, graph_of, queries, texts, thread, user
+from langgraph_tidal import CompactionNode, RecallNode, model_input, tidal_pre_model_hook
+from tests.frameworks.conftest import MARK, checkpointed, graph_of, texts, thread, user
 from tests.frameworks.test_compaction import LIMIT, answer, look_up, question
 from tidal_plugins import InvalidInput
 
@@ -112,17 +109,6 @@ def test_a_hook_is_made_of_nodes_that_leave_the_history(memory):
     ):
         with pytest.raises(InvalidInput, match=reason):
             tidal_pre_model_hook(memory, **wrong)
-
-
-def test_a_fork_of_the_past_does_not_see_what_came_later(graph, strict):
-    model = strict(answered, max_tokens=LIMIT)
-    app = graph(model)
-    talked(app, range(8))
-    past = app.get_state(thread("one")).config
-    talked(app, range(8, 16))
-    app.invoke(user("Question 8: is that all?"), past)
-    assert "movement 14" not in str(model.shown[-1])
-    assert "Question 14" not in str(model.shown[-1])
 
 
 def test_it_counts_what_the_model_s_node_adds(memory):
@@ -241,16 +227,6 @@ def test_a_rewritten_history_that_fits_is_left_alone(memory):
     assert fresh.invoke({"messages": rewritten}, thread("one")) == {}
 
 
-def test_the_citations_of_a_rewritten_history_survive_the_next_compactions(memory, graph, strict):
-    app = graph(strict(answered, max_tokens=LIMIT), output_messages_key="messages")
-    talked(app, range(16))
-    messages = app.get_state(thread("one")).values["messages"]
-    told = reached(memory, "\n".join(m.text for m in messages if by_compaction(m)))
-    shown = {memory.episodes.id_of(m.id, thread="one") for m in messages if m.type == "human" and m.id.startswith("h")}
-    assert len(shown) < 14
-    assert told | shown == {episode.id for episode in memory.episodes.list(thread="one")}
-
-
 def test_rewriting_needs_a_thread(memory):
     node = CompactionNode(memory, max_tokens=LIMIT, output_messages_key="messages")
     for given in (history(1), [*history(12), HumanMessage(question(12))]):
@@ -275,26 +251,6 @@ def stepping(steps, then):
 
 
 REQUEST = "Look up all the records of Evans, one by one."
-
-
-def test_the_folds_of_a_rewritten_turn_add_up(memory, graph, strict):
-    model = strict(stepping(30, "All of it is told."), max_tokens=LIMIT)
-    app = graph(model, output_messages_key="messages")
-    result = app.invoke(user(REQUEST, id="h0"), thread("one"))
-    folds = [[m for m in shown if by_compaction(m) and m.id.endswith("-fold")] for shown in model.shown]
-    assert max(map(len, folds)) == 1
-    assert len({fold[0].id for fold in folds if fold}) > 2
-    assert all(any(m.type == "human" and m.text.endswith(REQUEST) for m in shown) for shown in model.shown)
-    written = list(dict.fromkeys(fold[0].text for fold in folds if fold))
-    counts = [int(re.search(r"look_up ×(\d+)", text)[1]) for text in written]
-    assert counts == sorted(set(counts))
-    assert counts[-1] > 2 * counts[0] > 10
-    first, last = ({int(n) for n in re.findall(r"record (\d+)x", written[place])} for place in (0, -1))
-    assert first & last
-    assert max(last) > counts[-2]
-    assert "All of it is told." in texts(result["messages"])
-    (episode,) = memory.episodes.list(thread="one")
-    assert [call.arguments["what"] for call in episode.tool_calls] == [f"record {n}x" for n in range(30)]
 
 
 def test_a_rewritten_turn_whose_state_is_lost_keeps_its_request_and_goes_on(memory, graph, strict):
@@ -365,39 +321,3 @@ async def test_a_guarded_model_is_called_once_more_with_less(memory, strict, run
     with pytest.raises(ValueError, match="no such model"):
         await run(node.guard(other), asked, thread("three"))
     assert len(other.shown) == 1
-
-
-def test_a_guarded_model_in_a_graph_recovers_from_what_compaction_had_not_seen(memory, graph, strict):
-    model = strict(*[answered] * 12, ContextOverflowError("too much"), answered)
-    told = []
-    app = graph(model, guard=True)
-    for number in range(13):
-        given = (user(question(number), id=f"h{number}"), thread("one"))
-        told.append([part for part in app.stream(*given, stream_mode="custom") if "tidal_compaction" in part])
-    refused, smaller = model.shown[-2:]
-    assert told[-1], "the stream is told"
-    assert any(map(by_compaction, refused))
-    assert any(map(by_compaction, smaller))
-    assert count_tokens_approximately(smaller) < count_tokens_approximately(refused)
-    assert smaller[-1].text.endswith(question(12))
-    assert queries(memory, thread="one") == [question(n) for n in range(13)]
-
-
-# create_react_agent
-
-
-class AgentState(TidalState):
-    remaining_steps: RemainingSteps
-
-
-@pytest.mark.parametrize("state", [None, AgentState])
-def test_a_prebuilt_agent_compacts_in_its_hook(memory, strict, state):
-    model = strict(looks_up, max_tokens=LIMIT)
-    compact = CompactionNode(memory, max_tokens=LIMIT, reserved=reserved("Be kind.", [look_up]))
-    hook = tidal_pre_model_hook(memory, compact=compact)
-    options = {"pre_model_hook": hook, "post_model_hook": RecordNode(memory), "state_schema": state}
-    app = create_react_agent(model, [look_up], prompt="Be kind.", checkpointer=InMemorySaver(), **options)
-    result = talked(app, range(12))
-    assert any(map(by_compaction, model.shown[-1]))
-    assert len(result["messages"]) == 60
-    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(12)]

@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from langchain_tidal import TidalMemoryMiddleware
 from langgraph_tidal import (
-    CompactionNode,
     ProactiveNode,
     RecallNode,
     RecordNode,
@@ -32,7 +29,6 @@ from tidal_plugins.testing import FrozenClock
 DEBT = "I have to pay Tom back by Thursday."
 SAID = "You wanted to pay Tom back by Thursday; that is tomorrow."
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
-CALLING = AIMessage("", tool_calls=[{"name": "metronome", "args": {}, "id": "call-1"}])
 NOTHING: Any = {"messages": []}
 
 
@@ -109,18 +105,6 @@ async def test_the_agent_speaks_first_and_the_answer_counts(memory, clock, graph
     assert said(memory)[2] == [("user", "He has it since this morning."), ("assistant", "Good to hear.")]
     memory.presence.step()
     assert [one.status for one in memory.presence.messages()] == ["answered"]
-
-
-@pytest.mark.parametrize(("name", "status"), [("eva", "answered"), ("another", "ignored")])
-def test_what_follows_on_it_in_its_thread_is_its_answer(memory, clock, graph, says, name, status):
-    app = graph(says("I will.", "Good."))
-    app.invoke(user(DEBT), thread())
-    wednesday(memory, clock)
-    app.invoke(NOTHING, thread())
-    clock.advance(hours=4)
-    app.invoke(user("Oh dear, yes."), thread(name))
-    memory.presence.step()
-    assert [one.status for one in memory.presence.messages()] == [status]
 
 
 async def test_a_message_is_said_once(memory, clock, graph, says, run):
@@ -226,28 +210,6 @@ def test_the_message_is_streamed_once(memory, clock, graph, says):
     assert parts == ["Is Tom's money ready?"]
 
 
-def test_what_the_agent_said_first_survives_compaction(memory, clock, says):
-    graph = StateGraph(TidalState)
-    graph.add_node("proactive", ProactiveNode(memory))
-    graph.add_node("compact", CompactionNode(memory, max_tokens=2_000))
-    graph.add_node("recall", RecallNode(memory))
-    model = says("I will.")
-    graph.add_node("model", lambda state: {"messages": [model.invoke(model_input(state))]})
-    graph.add_node("record", RecordNode(memory))
-    graph.add_edge(START, "proactive")
-    graph.add_conditional_edges("proactive", needs_answer, {True: "compact", False: "record"})
-    graph.add_edge("compact", "recall").add_edge("recall", "model").add_edge("model", "record")
-    app = graph.compile(checkpointer=InMemorySaver())
-    app.invoke(user(DEBT), thread())
-    wednesday(memory, clock)
-    app.invoke(NOTHING, thread())
-    for number in range(12):
-        clock.advance(minutes=1)
-        app.invoke(user(f"The {number}. thing: {'a long story of the harbour ' * 40}"), thread())
-    assert len(said(memory)) == 14
-    assert said(memory)[1] == [("assistant", SAID)]
-
-
 def test_a_graph_with_messages_alone_and_another_key(memory, clock, says):
     class Chat(MessagesState):
         pass
@@ -272,17 +234,6 @@ def test_a_retry_records_it_once(memory, clock, graph, says):
     app.update_state(thread(), {"messages": [RemoveMessage(id=history[-1].id)]})
     app.invoke(user("And the rest?"), thread())
     assert said(memory)[1] == [("assistant", SAID)]
-
-
-def test_the_middleware_records_it_as_well(memory, clock, graph, says):
-    app = graph(says("I will."))
-    app.invoke(user(DEBT), thread())
-    wednesday(memory, clock)
-    history = app.invoke(NOTHING, thread())["messages"]
-    agent = create_agent(says("Good."), middleware=[TidalMemoryMiddleware(memory)])
-    clock.advance(minutes=1)
-    agent.invoke({"messages": [*history, HumanMessage("Done.")]}, thread())
-    assert said(memory)[1:] == [[("assistant", SAID)], [("user", "Done."), ("assistant", "Good.")]]
 
 
 def test_misuse_is_refused(memory, says):

@@ -17,7 +17,7 @@ from llama_index.core.memory import Memory
 
 from langchain_tidal import TidalCompaction, TidalMemoryMiddleware, with_memory
 from llama_index_tidal import TidalChatMemory, TidalMemoryBlock
-from tests.frameworks.conftest import ScriptedModel, calling, graph_of, metronome, only, thread, ticks, user
+from tests.frameworks.conftest import ScriptedModel, calling, graph_of, only, thread, user
 from tests.frameworks.llama_index import conftest as index
 from tidal_plugins import InvalidInput
 
@@ -148,15 +148,6 @@ def test_a_tool_node_of_a_graph_built_by_hand_nests_as_well(memory, says, cook):
     assert first.query == second.query == ""
 
 
-def test_a_node_of_a_graph_hears_the_user_and_a_loop_of_tools_is_not_nested_in_itself(memory, says):
-    layers = [TidalMemoryMiddleware(memory)]
-    outer = StateGraph(MessagesState).add_node("host", create_agent(says("A roast."), [], middleware=layers, name="h"))
-    outer.add_edge(START, "host").compile().invoke(user(ASKED), CONFIG)
-    assert only(memory, thread="dinner").query == ASKED
-    graph_of(memory, says(ticks(90), "It ticks."), tools=[metronome]).compile().invoke(user("Set it."), thread("t"))
-    assert only(memory, thread="t").query == "Set it."
-
-
 def test_a_nested_run_with_a_thread_of_its_own_keeps_it_and_is_whispered_to(memory, says):
     memory.record("I am allergic to peanuts and other nuts.", "Noted.", thread="monday")
     model = says(ANSWER)
@@ -222,24 +213,6 @@ async def test_runs_two_deep_and_beside_each_other_and_after_them_an_agent_hears
     chat = TidalChatMemory(memory, thread="handed")
     await AgentWorkflow(agents=[one, other], root_agent="host").run(ASKED, memory=chat)
     assert (only(memory, thread="handed").query, only(memory, thread="handed").answer) == (ASKED, "A roast.")
-
-
-async def test_a_nested_chat_goes_on_with_its_history_in_another_object(memory):
-    kept, shown = [], []
-
-    async def ask(prompt):
-        chat = TidalChatMemory.from_dict(kept[-1]) if kept else TidalChatMemory(memory, thread="cook")
-        llm = index.ScriptedLLM(replies=[ANSWER])
-        told = await FunctionAgent(llm=llm).run(prompt, memory=chat)
-        kept.append(chat.to_dict())
-        shown.append([(message.role.value, message.content) for message in llm.shown[0]])
-        return str(told)
-
-    await host(memory, llama_agent, ask)
-    await host(memory, llama_agent, ask, "And which bread?")
-    assert shown[1] == [("user", PROMPT), ("assistant", ANSWER), ("user", "And which bread?")]
-    asked = [said(episode)[0] for episode in memory.episodes.list(thread="cook")]
-    assert asked == [("assistant", PROMPT), ("assistant", "And which bread?")]
 
 
 @pytest.mark.parametrize("nested", ["apart", "skip", "user"])

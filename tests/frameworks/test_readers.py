@@ -126,15 +126,6 @@ def test_a_chat_model_reads_what_an_agent_was_told(memory: TidalMemory, calls_to
     assert (used.calls, used.tokens_in, used.tokens_out) == (1, 900, 60)
 
 
-async def test_the_agents_own_model_reads_in_an_async_run(memory: TidalMemory) -> None:
-    model = ScriptedModel(replies=["Good to hear.", reads(relations=[OFFICE])])
-    agent = create_agent(model, middleware=[TidalMemoryMiddleware(memory, reader="agent")])
-    await agent.ainvoke({"messages": [HumanMessage(TURN)]}, THREAD)
-    await memory.graph.aindex_pending()
-    assert len(model.shown) == 2
-    assert kept(memory) == ["Ines works at the harbour office"]
-
-
 async def test_a_model_that_only_async_code_can_call_reads(memory: TidalMemory) -> None:
     class Async(Plain):
         def _generate(self, *args: Any, **options: Any) -> Any:
@@ -157,22 +148,6 @@ def test_a_structure_that_cannot_be_read_is_asked_for_again_as_lines(memory: Tid
     assert memory.stats().reader.calls == 2
     assert "one line of JSON" in reader.shown[1][0].text
     assert "one line of JSON" not in reader.shown[0][0].text
-
-
-def test_one_wrong_statement_of_a_structure_does_not_cost_the_others(memory: TidalMemory) -> None:
-    reader = ScriptedModel(replies=[reads(relations=[{"subject": "Ines"}, OFFICE])])
-    ask(ScriptedModel(replies=["Good to hear."]), memory, reader=reader)
-    assert kept(memory) == ["Ines works at the harbour office"]
-    used = memory.stats().reader
-    assert (used.calls, used.kept, used.refused) == (1, 1, 1)
-
-
-def test_an_answer_that_was_cut_off_gives_its_whole_lines(memory: TidalMemory) -> None:
-    cut = reads(f"{LINE}\n{LINE[:40]}")
-    cut.response_metadata = {"finish_reason": "length"}
-    ask(ScriptedModel(replies=["Good to hear."]), memory, reader=Plain(replies=[cut]))
-    assert kept(memory) == ["Ines works at the harbour office"]
-    assert memory.stats().reader.refused == 1
 
 
 def test_a_failing_model_harms_no_turn(memory: TidalMemory) -> None:
@@ -212,14 +187,6 @@ def record(memory: TidalMemory, **options: Any) -> RecordNode:
 
 def test_record_node_has_a_model_read(memory: TidalMemory) -> None:
     record(memory, reader=ScriptedModel(replies=[reads(relations=[OFFICE])]))
-    assert kept(memory) == ["Ines works at the harbour office"]
-
-
-async def test_record_node_has_a_model_read_in_an_async_run(memory: TidalMemory) -> None:
-    node = RecordNode(memory, reader=ScriptedModel(replies=[reads(relations=[OFFICE])]))
-    said_ = [HumanMessage(TURN, id="question"), AIMessage("Good to hear.", id="answer")]
-    await node.ainvoke({"messages": said_}, THREAD)
-    await memory.graph.aindex_pending()
     assert kept(memory) == ["Ines works at the harbour office"]
 
 

@@ -53,6 +53,11 @@ async def test_they_find_the_best_first_with_scores_that_fall_in_both_styles(sto
         found(stocked, k=2, limit=2)
     empty = stocked.scoped("empty")
     assert found(empty) == []
+    stocked.scoped("user", "anna").remember("Anna's piano waltz.")
+    assert [text for text, _ in found(stocked, scope=("user", "anna"))] == ["Anna's piano waltz."]
+    assert "Anna" not in str(found(stocked))
+    with pytest.raises(ValueError, match="scope"):
+        found(stocked, scope="anna")
     if found is of_langchain:
         with pytest.raises(InvalidInput):
             found(stocked, " ")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
-import subprocess
-import sys
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from langgraph.prebuilt import create_react_agent
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory
@@ -32,7 +28,6 @@ from langchain_tidal import (
 from langgraph_tidal import RecallNode, tidal_pre_model_hook
 from llama_index_tidal import TidalChatMemory, TidalMemoryBlock, restore_with
 from tests.frameworks.conftest import (
-    FOLDER,
     Context,
     by_config,
     by_context,
@@ -114,35 +109,6 @@ async def test_what_is_rewarded_stands_first_in_the_next_call_and_in_no_other_th
     assert again[0] == first[1], "the lane goes on in its thread"
     assert [info.accepted for info in pieces.sessions.list()] == [1, 0]
     assert pieces.signals.tally().scores == {}, "nothing is said to everyone"
-
-
-@LOOPS
-async def test_what_the_policy_refuses_comes_back_as_text_and_shapes_nothing(pieces, door):
-    citation = pieces.episodes.list()[0].citation
-    wrong = [
-        ("reward_memory", {"citation": "[mem:nowhere]"}, "nowhere"),
-        (
-            "reward_memory",
-            {"citation": pieces.scoped("another").remember("Not yours.").citation},
-            "no entry or episode",
-        ),
-        ("reward_memory", {"citation": citation, "weight": -1}, "weight"),
-        ("annotate_memory", {"citation": citation, "note": "x" * 10_000}, "a note is"),
-    ]
-    calls = [door.calls((name, given)) for name, given, _ in wrong]
-    for number, call in enumerate(calls):  # each has ids of its own
-        if hasattr(call, "tool_calls"):
-            call.tool_calls[0]["id"] = f"wrong-{number}"
-    model = door.says(*calls, *[rewarding(door)] * 4, "Enough.")
-    tools = door.signal_tools(PLANNER, agent="planner")
-    assert await door.app(model, tools=tools, **ASKED)(ASK) == "Enough."
-    told = [text for role, text in door.shown(model)[-1] if role == "tool"]
-    refused = [text for text in told if text.startswith("Not done. ")]
-    reasons = [*(reason for _, _, reason in wrong), "the session has its 3 signals already"]
-    assert [reason in text for reason, text in zip(reasons, refused, strict=True)] == [True] * 5
-    assert max(map(len, refused)) < 500
-    [info] = pieces.sessions.list()
-    assert (info.accepted, info.rejected) == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -267,16 +233,6 @@ def test_policies_may_be_named_and_are_checked_when_a_face_is_made(pieces, says)
             make(pieces, None)
 
 
-def test_the_hook_of_create_react_agent_feels_the_session(pieces, says):
-    model = says(
-        lambda shown: calling(("reward_memory", {"citation": second(shown[-1].text), "weight": 100})), "Misty."
-    )
-    hook = tidal_pre_model_hook(pieces, **ASKED)
-    agent = create_react_agent(model, signal_tools(pieces, PLANNER, agent="planner"), pre_model_hook=hook)
-    agent.invoke(user(ASK), thread("t"))
-    assert seen(model)[1][0] == seen(model)[0][1]
-
-
 async def test_search_retrievers_chain_and_wrapper_feel_the_threads_session_too(pieces, says):
     search, _ = memory_tools(pieces, **ASKED)
     retriever, model = langchain_tidal.TidalRetriever(pieces, k=3, **ASKED), says("Misty.")
@@ -311,22 +267,6 @@ async def test_without_a_policy_nothing_is_felt_and_a_closed_session_is_followed
     await ask("Which jazz piano piece is next?", "t")
     assert "Misty" not in whispers(door.shown(model))[2][0]
     assert [info.is_open for info in pieces.sessions.list()] == [False, True]
-
-
-@pytest.mark.slow
-def test_a_killed_process_is_followed_by_one_that_feels_what_was_rewarded(pieces, path, tmp_path):
-    before = lines(pieces.whisper(ASK).text)
-    pieces.close()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(FOLDER / "session_process.py"), str(path), str(tmp_path / "checkpoints.db")]
-    done = [
-        subprocess.run([*command, order], env={**environment, "PYTHONHASHSEED": seed}, capture_output=True, text=True)
-        for order, seed in (("die", "1"), ("resume", "2"))  # sets come in another order
-    ]
-    assert (done[0].returncode, done[1].returncode) == (9, 0), done[1].stderr
-    _, _, result, answer, question = json.loads(done[1].stdout)
-    assert (result.partition(":")[0], answer) == ("Rewarded", "The second one.")
-    assert lines(question)[0] == before[1]
 
 
 # LlamaIndex alone

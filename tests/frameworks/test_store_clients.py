@@ -33,45 +33,11 @@ def backends():
     return pytest.importorskip("deepagents.backends", reason="deepagents is of the extra clients")
 
 
-@pytest.fixture
-def files(backends, store):
-    return backends.StoreBackend(store=store, namespace=lambda runtime: FILES)
-
-
 def call(name, **arguments):
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}"}])
 
 
 class TestDeepagents:
-    def test_a_large_file_is_written_edited_read_and_searched(self, files, store, memory):
-        assert files.write("/log.txt", LOG).error is None
-        assert files.edit("/log.txt", "00007 the tide gauge", "00007 THE TIDE GAUGE").error is None
-        assert files.read("/log.txt", offset=7, limit=1).file_data["content"].startswith("00007 THE TIDE GAUGE")
-        assert [match["line"] for match in files.grep("THE TIDE").matches] == [8]
-        assert store.search(FILES, query="THE TIDE GAUGE at pier")[0].key == "/log.txt"
-
-    def test_a_large_file_costs_no_more_embeddings_than_a_page(self, files, store, embedder, memory):
-        for number in range(3):
-            files.write(f"/{number}.txt", LOG)
-            files.edit(f"/{number}.txt", "00007 ", "7 ")
-        assert embedder.calls == []
-        store.search(FILES, query="tide")
-        characters = sum(len(text) for call in embedder.calls for text in call)
-        assert characters < 3 * 1.5 * memory.tuning.ingestion.indexed_chars
-
-    def test_bytes_come_back_and_are_not_embedded(self, files, store, embedder):
-        image = bytes(range(256)) * 8_000
-        (uploaded,) = files.upload_files([("/chart.png", image)])
-        assert uploaded.error is None
-        assert files.download_files(["/chart.png"])[0].content == image
-        store.search(FILES, query="chart")
-        assert max(len(text) for call in embedder.calls for text in call) < 200
-
-    def test_a_file_may_have_megabytes(self, files):
-        text = LOG * 20
-        assert files.write("/huge.txt", text).error is None
-        assert files.read("/huge.txt", offset=119_999, limit=1).file_data["content"].startswith("05999")
-
     def test_an_agent_gets_the_answers_that_it_gets_over_langgraphs_own_store(self, backends, store):
         from deepagents import create_deep_agent
 

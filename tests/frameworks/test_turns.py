@@ -7,12 +7,26 @@ import threading
 
 import pytest
 
-from tests.frameworks.conftest import ASK, FACT, MARK, only, queries, said
+from tests.frameworks.conftest import (
+    ASK,
+    FACT,
+    MARK,
+    Context,
+    by_config,
+    by_context,
+    checkpointed,
+    metronome,
+    only,
+    queries,
+    said,
+    thread,
+    user,
+)
 from tests.frameworks.doors import DOORS, OfLangChain
-from tests.waiting import waits_without_blocking
 from tidal_plugins import EmbeddingError, InvalidInput
 
 ALL = pytest.mark.parametrize("door", DOORS, indirect=True)
+GRAPHS = pytest.mark.parametrize("door", ["nodes", "middleware"], indirect=True)
 SYNC = pytest.mark.parametrize("door", ["nodes", "middleware", "engine"], indirect=True)
 LOOPS = pytest.mark.parametrize(
     "door", ["nodes", "nodes, async", "middleware", "middleware, async", "agent"], indirect=True
@@ -39,6 +53,55 @@ async def test_another_thread_is_reminded_and_only_the_model_sees_the_whisper(me
     episode = only(memory, thread="friday")
     assert said(episode) == [ASK, "A standard."]
     assert FACT in [memory.get(id_).text for id_ in episode.surfaced]
+
+
+UPDATES = {
+    "Nodes": ["recall", "model", "approve", "tools", "recall", "model", "record"],
+    "Middleware": ["before_agent", "model", "tools", "model", "after_agent"],
+}
+
+
+@GRAPHS
+@pytest.mark.parametrize("style", ["sync", "async"])
+async def test_streams_and_checkpoints_say_what_surfaced_and_never_the_whisper(reminded, door, style):
+    model, modes = door.says(door.calls(*TICKS[:1]), "A standard."), ["custom", "updates", "messages", "values"]
+    app, given = door.built(model, [metronome], None), (user(ASK, id="h1"), thread("friday"))
+    if style == "sync":
+        parts = list(app.stream(*given, stream_mode=modes))
+    else:
+        parts = [part async for part in app.astream(*given, stream_mode=modes)]
+    (custom, *again), updates, messages, states = ([part for mode, part in parts if mode == one] for one in modes)
+    assert all(part == custom for part in again), "a loop that leads back to recall says it again"
+    event = custom["tidal_recall"]
+    assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
+    assert (event["turn"], event["ids"]) == ("h1", list(only(reminded, thread="friday").surfaced))
+    assert len(event["why"]) == len(event["ids"]) > 0
+    assert "meaning" in event["why"][0]
+    assert event["whisper"].startswith(MARK)
+    names = [name.removeprefix("TidalMemoryMiddleware.") for part in updates for name in part]
+    assert names == UPDATES[type(door).__name__]
+    assert [part[0].text for part in messages if part[0].text] == ["The metronome ticks at 60.", "A standard."]
+    assert all(MARK in shown[0].text for shown in model.shown)
+    assert MARK not in str([part["messages"] for part in states])
+    kept = checkpointed(door.saver)
+    assert ASK in kept
+    assert "tidal-memory" not in kept
+    assert FACT not in kept
+
+
+@GRAPHS
+@pytest.mark.parametrize("by", [by_context, by_config])
+async def test_a_scope_may_come_from_the_run(memory, door, run, by):
+    model = door.says("Noted.", "A standard.", "I do not know.")
+    app = door.built(model, [], None, scope=by, context_schema=Context)
+    for text, name, who in ((FACT, "one", "anna"), (ASK, "two", "anna"), (ASK, "two of ben", "ben")):
+        await run(app, user(text), thread(name, user_id=who), context=Context(who))
+    assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
+    assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
+    assert memory.episodes.list() == []
+    with pytest.raises(InvalidInput):
+        await run(door.built(model, [], None, scope=lambda *_: None), user(FACT), thread("none"))
+    assert len(model.shown) == 3
 
 
 @ALL
@@ -216,19 +279,6 @@ async def test_nothing_of_it_runs_on_the_event_loop(reminded, door, embedder):
     await door.app(door.says("Noted."))(ASK)
     assert embedder.threads
     assert threading.main_thread() not in embedder.threads
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("door", ["nodes, async", "middleware, async", "engine, async"], indirect=True)
-async def test_the_event_loop_runs_on_while_another_process_holds_the_lock(memory, door, path):
-    ask = door.app(door.says("Noted."))
-    await ask("Hello, and warm up.", "warm")
-
-    async def at_once():
-        await asyncio.gather(*(ask(f"{FACT} {n}", f"t{n}") for n in range(20)))
-
-    assert await waits_without_blocking(path, at_once())
-    assert len(memory.episodes.list()) == 21
 
 
 @pytest.mark.parametrize("door", ["nodes", "middleware", "engine"], indirect=True)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,12 +19,9 @@ from llama_index.core.tools import FunctionTool, ToolSelection
 from pydantic import Field, PrivateAttr
 
 from llama_index_tidal.messages import WrittenMessage, calls_of, size_of
-from tests.forking import forker
 from tests.frameworks.conftest import tick
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.summarising.sizes import ApproximateCounter
-
-PREPARE = "import llama_index.core.agent.workflow, llama_index_tidal, tests.frameworks.llama_index.conftest"
 
 metronome = FunctionTool.from_defaults(tick, name="metronome")
 
@@ -148,18 +142,3 @@ def calling(*calls: tuple[str, dict[str, Any]], text: str = "") -> ChatMessage:
 def says():
     """Return a function that makes a model with these replies."""
     return lambda *replies: ScriptedLLM(replies=list(replies))
-
-
-@pytest.fixture
-def in_process(path):
-    """Return a function that runs one step of an agent in a process of its own, on the same file."""
-
-    def run(**command: Any) -> Any:
-        worker = str(Path(__file__).with_name("context_process.py"))
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        given = json.dumps(command).encode()
-        done = forker(PREPARE).run(worker, str(path), env=environment, cwd=path.parent, given=given)
-        assert done.returncode == 0, done.stderr.decode()
-        return json.loads(done.stdout)
-
-    return run

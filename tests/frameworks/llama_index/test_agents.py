@@ -14,7 +14,7 @@ from llama_index.core.chat_engine import (
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.workflow import Context, JsonSerializer
 
-from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec
+from llama_index_tidal import TidalChatMemory, TidalRetriever
 from tests.frameworks.conftest import ASK, FACT, MARK, only
 from tests.frameworks.llama_index.conftest import calling, contents, metronome
 from tidal_plugins import InvalidInput
@@ -113,41 +113,6 @@ async def test_a_context_that_was_serialised_and_restored_goes_on(reminded, chat
     assert model.shown[0][0].content == "I play standards, too."
     episodes = [(e.turn, e.query) for e in reminded.episodes.list(thread="friday")]
     assert episodes == [(1, "I play standards, too."), (2, ASK)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workflow", [False, True], ids=["FunctionAgent", "AgentWorkflow"])
-def test_a_context_goes_on_in_another_process(reminded, in_process, workflow):
-    first = in_process(thread="friday", say="I play standards, too.", replies=["Noted."], workflow=workflow)
-    second = in_process(say=ASK, replies=["In the evening."], context=first["context"], workflow=workflow)
-    assert second["shown"][0][:2] == ["I play standards, too.", "Noted."]
-    assert FACT in second["shown"][0][2]
-    assert [(e.turn, e.query, e.answer) for e in reminded.episodes.list(thread="friday")] == [
-        (1, "I play standards, too.", "Noted."),
-        (2, ASK, "In the evening."),
-    ]
-
-
-@pytest.mark.slow
-def test_a_turn_that_waits_for_a_human_is_finished_in_another_process(reminded, in_process):
-    confirm = [["confirm", {"question": "May I?"}]]
-    first = in_process(thread="friday", say=ASK, replies=[confirm, "unused"])
-    assert first["result"] is None
-    assert reminded.episodes.list(thread="friday") == []
-    second = in_process(answer="yes", replies=["In the evening."], context=first["context"])
-    assert FACT in second["shown"][0][0]
-    episode = only(reminded, thread="friday")
-    assert (episode.query, episode.answer) == (ASK, "In the evening.")
-    assert [call.result for call in episode.tool_calls] == ["The human says yes."]
-
-
-async def test_the_tools_work_in_an_agent(reminded, says):
-    asked = ("search_memory", {"query": "jazz piano"}), ("save_memory", {"text": "The left hand is lazy."})
-    model = says(calling(*asked), "Done.")
-    agent = FunctionAgent(llm=model, tools=TidalToolSpec(reminded).to_tool_list())
-    await agent.run("Look it up.", memory=TidalChatMemory(reminded.scoped("elsewhere")))
-    assert any(FACT in message.content for message in model.shown[1] if message.role == "tool")
-    assert [hit.text for hit in reminded.recall("left hand", kinds={"fact"})] == ["The left hand is lazy."]
 
 
 # chat engines

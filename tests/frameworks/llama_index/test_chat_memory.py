@@ -93,21 +93,6 @@ def test_set_replaces_the_history_and_records_nothing(memory, chat):
     assert len(memory.episodes.list()) == 2
 
 
-def test_a_history_that_comes_with_every_call_is_recorded_once(memory, chat):
-    history = []
-    for number in range(4):
-        chat.set(history)
-        talk(chat, f"Question {number}.", f"Answer {number}.")
-        history = chat.get_all()
-    assert queries(memory) == [f"Question {number}." for number in range(4)]
-    other = TidalChatMemory(memory, thread="other")
-    talk(other, "Go on.", "I did.", "Go on.", "I did.")
-    other.set(other.get_all())
-    other.put(answer("And again."))
-    assert [len(episode.messages) for episode in memory.episodes.list(thread="other")] == [2, 3]
-    assert len(other.get_all()) == 5
-
-
 async def test_every_method_has_an_async_twin(memory, chat):
     await chat.aput(user("One."))
     await chat.aput_messages([answer("First."), user("Two."), answer("Second.")])
@@ -128,16 +113,6 @@ def test_when_the_store_fails_nothing_was_added_and_a_retry_is_whole(memory, cha
     assert contents(chat.get_all()) == ["Hello."]
     chat.put(answer("Hello to you."))
     assert only(memory).answer == "Hello to you."
-
-
-def test_threads_may_put_at_once(memory):
-    chats = [TidalChatMemory(memory, thread=f"s{n}") for n in range(8)]
-    threads = [threading.Thread(target=talk, args=(chat, "Hello.", f"I am {chat.thread}.")) for chat in chats]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(e.answer for e in memory.episodes.list()) == sorted(f"I am s{n}." for n in range(8))
 
 
 # the whisper
@@ -354,11 +329,6 @@ async def memory_of():
     for memory in made:
         if engine := memory.sql_store._async_engine:
             await engine.dispose()
-
-
-@pytest.mark.parametrize("messages", [None, [], [user("Hello."), answer("Hi.")], [ChatMessage("x", role="system")]])
-async def test_without_a_question_a_block_shows_nothing(reminded, messages):
-    assert await TidalMemoryBlock(reminded).aget(messages) == ""
 
 
 async def test_the_whisper_of_a_block_is_worked_out_once_though_the_question_comes_twice(reminded, embedder):

@@ -127,24 +127,6 @@ def test_a_history_that_is_given_is_recorded_once_and_shown_the_same(memory, lon
     assert len(memory.episodes.list(thread=thread)) == 15
 
 
-@pytest.fixture
-def looping(chat):
-    """A chat whose question has led to more calls of tools than there is room for."""
-    talk(chat, range(5))
-    chat.put(user("Look everywhere."))
-    for number in range(100):
-        call = ToolCallBlock(tool_call_id=f"c{number}", tool_name="look", tool_kwargs={"place": f"town {number}"})
-        chat.put_messages([ChatMessage(role="assistant", blocks=[call]), result("It is there. " * 8, f"c{number}")])
-    return chat
-
-
-def test_a_folded_view_that_is_fed_back_changes_nothing(memory, looping):
-    view, history = looping.get(), looping.get_all()
-    looping.set(view)
-    assert looping.get_all() == history
-    assert looping.get() == view
-
-
 def test_calls_that_older_integrations_keep_elsewhere_are_paired_too(chat):
     for number in range(30):
         call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}'}}

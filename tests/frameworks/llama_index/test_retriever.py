@@ -1,14 +1,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from pydantic import ValidationError
 
-from llama_index_tidal import TidalChatMemory, TidalRetriever
+from llama_index_tidal import TidalRetriever
 from llama_index_tidal.retriever import to_recall
 from tidal_plugins import HashingEmbedder, InvalidInput, Note, Peer, TidalMemory
 
@@ -89,19 +88,6 @@ def test_the_entrys_own_metadata_come_along_but_forge_nothing(memory):
     assert node.metadata["page"] == 3
 
 
-def test_a_scope_sees_only_its_own(library):
-    library.scoped("user", "anna").remember("Anna's jazz piano is white.")
-    assert texts(TidalRetriever(library, scope=("user", "anna")).retrieve("jazz piano")) == ["Anna's"]
-    assert "Anna's" not in texts(TidalRetriever(library).retrieve("jazz piano"))
-    assert TidalRetriever(library, scope=("user", "ben")).retrieve("jazz piano") == []
-
-
-@pytest.mark.parametrize("scope", ["anna", (), [], ("user", "")])
-def test_a_wrong_scope_is_refused(library, scope):
-    with pytest.raises(InvalidInput):
-        TidalRetriever(library, scope=scope)
-
-
 # in the framework
 
 
@@ -112,17 +98,6 @@ def test_a_query_engine_answers_from_it(library, says):
     assert str(answer) == "On Friday."
     assert "Jazz piano lessons are on Friday." in str(model.shown[0])
     assert len(answer.source_nodes) == 3
-
-
-async def test_without_nodes_the_engine_says_so_and_nothing_raises(memory, says):
-    retriever = TidalRetriever(memory)
-    engine = RetrieverQueryEngine.from_args(retriever, llm=says("unused"))
-    assert str(engine.query("anything")) == "Empty Response"
-    assert str(await engine.aquery("anything")) == "Empty Response"
-    fusion = QueryFusionRetriever([retriever], llm=says("unused"), num_queries=1, use_async=False)
-    assert fusion.retrieve("anything") == []
-    chat = ContextChatEngine.from_defaults(retriever, llm=says("Hello."), memory=TidalChatMemory(memory))
-    assert isinstance(chat.chat("Hi").response, str)
 
 
 def test_text_in_memory_puts_nothing_into_the_prompt(memory, says):

@@ -176,15 +176,6 @@ def test_forget_by_id_source_and_query(tidal: Tidal) -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_a_source_without_memories_is_not_asked_about(tidal: Tidal) -> None:
-    for option in (["--dry-run"], ["--yes"], []):
-        ran = tidal("forget", "--source", "never-read.md", *option)
-        assert (ran.code, ran.out) == (3, "")
-        assert "nothing is stored that fits" in ran.err
-        assert "Forget" not in ran.err
-
-
-@pytest.mark.usefixtures("told")
 @pytest.mark.parametrize(
     ("words", "told_in"),
     [

@@ -17,82 +17,45 @@ from tests.cli.histories import answered, asked, queued, transcript
 
 DAY = "2026-03-02"
 
-FORMATS: list[tuple[str, str, Callable[[Path], Path], str, str]] = [
-    ("claude-code", "cc-1.jsonl", histories.claude_code, "cc-1", "The wick is missing in lamp.c."),
-    ("codex", "rollout-1.jsonl", histories.codex, "cx-1", "Both tests of the dam pass."),
-    ("gemini-cli", "session-1.json", histories.gemini_cli, "gm-1", "The door is missing in kiln.c."),
-    ("gemini-cli", "session-1.jsonl", histories.gemini_cli, "gm-1", "The door is missing in kiln.c."),
-    ("chatgpt", "conversations.json", histories.chatgpt, "gpt-1", "The harbour is seven metres deep."),
-    ("claude-ai", "conversations.json", histories.claude_ai, "ai-1", "The ferry leaves at 17:40."),
-    ("langgraph", "saved.sqlite", histories.checkpoints, "mill", "You said: The old one is firewood."),
-]
+FORMATS: list[tuple[str, str, Callable[[Path], Path], str, str, tuple[Any, ...]]] = [
+    ("claude-code", "cc-1.jsonl", histories.claude_code, "cc-1", "The wick is missing in lamp.c.",
+     ("Bash", {"command": "make lamp"}, "lamp.c:3: no wick", True)),
+    ("codex", "rollout-1.jsonl", histories.codex, "cx-1", "Both tests of the dam pass.",
+     ("shell", {"command": ["pytest"]}, "2 passed", False)),
+    ("gemini-cli", "session-1.json", histories.gemini_cli, "gm-1", "The door is missing in kiln.c.",
+     ("run_shell_command", {"command": "make kiln"}, "kiln.c:8: no door", True)),
+    ("gemini-cli", "session-1.jsonl", histories.gemini_cli, "gm-1", "The door is missing in kiln.c.",
+     ("run_shell_command", {"command": "make kiln"}, "kiln.c:8: no door", True)),
+    ("chatgpt", "conversations.json", histories.chatgpt, "gpt-1", "The harbour is seven metres deep.",
+     ("python", {"input": "depth('harbour')"}, "7 metres", False)),
+    ("claude-ai", "conversations.json", histories.claude_ai, "ai-1", "The ferry leaves at 17:40.",
+     ("search", {"query": "ferry"}, "17:40", False)),
+    ("langgraph", "saved.sqlite", histories.checkpoints, "mill", "You said: The old one is firewood.", ()),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "file", "write", "thread", "answer"), FORMATS, ids=lambda case: None)
-def test_each_format_is_told_read_and_known_again(
-    tidal: Tidal, tmp_path: Path, name: str, file: str, write: Callable[[Path], Path], thread: str, answer: str
-) -> None:
+@pytest.mark.parametrize(("name", "file", "write", "thread", "answer", "call"), FORMATS, ids=lambda case: None)
+def test_each_format_is_told_read_with_its_calls_and_times_and_known_again(
+    tidal: Tidal, tmp_path: Path, name: str, file: str, write: Any, thread: str, answer: str, call: Any
+) -> None:  # fmt: skip
     path = write(tmp_path / file)
     done = tidal("import", str(path), "--json").data
     assert done["formats"] == {name: 1}
-    assert (done["conversations"], done["known"], done["skipped"]) == (1, 0, [])
+    assert (done["conversations"], done["known"], done["skipped"], done["tool_calls"]) == (1, 0, [], len(call) // 4)
     turns = tidal("history", "--thread", thread, "--json").data
     assert len(turns) == done["new"]
     assert turns[-1]["messages"][-1]["text"] == answer
+    if call:
+        [turn] = tidal("history", "--tool", call[0], "--json").data
+        [asked] = [asked for message in turn["messages"] for asked in message["tool_calls"]]
+        [told] = [message for message in turn["messages"] if message["role"] == "tool"]
+        assert (asked["name"], asked["arguments"], told["text"], told["error"]) == call
+        assert told["tool_call_id"] == asked["id"]
+        assert turn["occurred_at"].startswith(DAY)
+        assert all(message["at"].startswith(DAY) for message in turn["messages"])
     again = tidal("import", str(path), "--format", name, "--json").data
     assert (again["new"], again["grown"], again["known"]) == (0, 0, done["new"])
     assert tidal("history", "--thread", thread, "--json").data == turns
-
-
-@pytest.mark.parametrize(
-    ("write", "file", "tool", "arguments", "result", "failed"),
-    [
-        (histories.claude_code, "a.jsonl", "Bash", {"command": "make lamp"}, "lamp.c:3: no wick", True),
-        (histories.codex, "a.jsonl", "shell", {"command": ["pytest"]}, "2 passed", False),
-        (histories.gemini_cli, "a.json", "run_shell_command", {"command": "make kiln"}, "kiln.c:8: no door", True),
-        (histories.chatgpt, "a.json", "python", {"input": "depth('harbour')"}, "7 metres", False),
-        (histories.claude_ai, "a.json", "search", {"query": "ferry"}, "17:40", False),
-    ],
-)
-def test_tool_calls_come_with_their_results_and_times(
-    tidal: Tidal, tmp_path: Path, write: Callable[[Path], Path], file: str, tool: str, arguments: object,
-    result: str, failed: bool,
-) -> None:  # fmt: skip
-    assert tidal("import", str(write(tmp_path / file)), "--json").data["tool_calls"] == 1
-    [turn] = tidal("history", "--tool", tool, "--json").data
-    [call] = [call for message in turn["messages"] for call in message["tool_calls"]]
-    [answer] = [message for message in turn["messages"] if message["role"] == "tool"]
-    assert (call["name"], call["arguments"]) == (tool, arguments)
-    assert (answer["tool_call_id"], answer["text"], answer["error"]) == (call["id"], result, failed)
-    assert turn["occurred_at"].startswith(DAY)
-    assert all(message["at"].startswith(DAY) for message in turn["messages"])
-
-
-def test_a_session_that_went_on_gets_its_new_messages(tidal: Tidal, tmp_path: Path) -> None:
-    path = tmp_path / "projects" / "lamps" / "cc-1.jsonl"
-    tidal("import", str(histories.claude_code(path)))
-    histories.claude_code(path, more=True)
-    done = tidal("import", "projects", "--format", "claude-code", "--json").data
-    assert (done["grown"], done["new"], done["known"]) == (1, 1, 0)
-    first, second = tidal("history", "--thread", "cc-1", "--json").data
-    assert [message["text"] for message in first["messages"] if message["role"] == "assistant"][-1] == (
-        "I have added the wick."
-    )
-    assert second["messages"][0]["text"] == "Which oil does it burn?"
-
-
-def test_what_programs_say_in_the_users_name_is_left_out(tidal: Tidal, tmp_path: Path) -> None:
-    histories.claude_code(tmp_path / "all" / "a.jsonl")
-    histories.codex(tmp_path / "all" / "b.jsonl")
-    tidal("import", "all")
-    asked = [
-        message["text"]
-        for turn in tidal("history", "--json").data
-        for message in turn["messages"]
-        if message["role"] == "user"
-    ]
-    assert sorted(asked) == ["Build the lamp, please.", "Do the tests of the dam pass?"]
-    assert "pond" not in tidal("history", "--full").out
 
 
 def test_two_people_speak_by_their_names(tidal: Tidal, tmp_path: Path) -> None:
@@ -133,13 +96,6 @@ def test_lists_of_messages_are_conversations(tidal: Tidal, tmp_path: Path) -> No
     assert (done["conversations"], done["new"]) == (3, 3)
     (tmp_path / "one.json").write_text(json.dumps(talks[0]["messages"]))
     assert tidal("import", "one.json", "--json").data["new"] == 1
-
-
-def test_an_archive_is_read_as_it_is(tidal: Tidal, tmp_path: Path) -> None:
-    inner = histories.chatgpt(tmp_path / "conversations.json")
-    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
-        archive.write(inner, "conversations.json")
-    assert tidal("import", "export.zip", "--json").data["formats"] == {"chatgpt": 1}
 
 
 def test_what_is_no_history_is_told(tidal: Tidal, tmp_path: Path) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from pypdf import PdfWriter
 
 from tests.cli.conftest import Tidal
-from tests.waiting import eventually
 
 
 def pdf(text: str) -> bytes:
@@ -145,35 +141,6 @@ def test_a_document_that_was_forgotten_is_not_remembered_again(tidal: Tidal) -> 
     assert tidal("forget", "--source", "papers/bridge.md", "--yes").code == 0
     tidal("ingest", "papers")
     assert "drawbridge" not in tidal("recall", "drawbridge").out
-
-
-@pytest.mark.slow
-def test_ingesting_goes_on_after_a_kill(tidal: Tidal, tmp_path: Path) -> None:
-    many = tmp_path / "many"
-    many.mkdir()
-    for n in range(60):
-        (many / f"{n:02}.md").write_text(f"# Note {n}\n\n" + f"Crate {n} holds {n} lamps from the harbour.\n\n" * 300)
-    command = [sys.executable, "-m", "tidal_plugins", "ingest", "many", "--json"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE) as running:
-        assert eventually(lambda: len(_sources()) > 3)
-        running.send_signal(signal.SIGKILL)
-    there = len(_sources())
-    done = tidal("ingest", "many", "--json").data
-    assert done["unchanged"] == there
-    assert done["new"] + done["unchanged"] == 60
-    assert len(_sources()) == 60
-    assert "no faults" in tidal("doctor").out
-
-
-def _sources() -> set[str]:
-    from tidal_plugins import HashingEmbedder, StorageError, TidalMemory
-
-    try:
-        with TidalMemory("tidal.db", read_only=True, embedder=HashingEmbedder()) as memory:
-            return {document.source for document in memory.documents.list()}
-    except StorageError:  # there is no file yet
-        return set()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")

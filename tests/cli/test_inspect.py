@@ -64,21 +64,3 @@ def test_no_password_of_a_url_is_shown(tidal: Tidal, monkeypatch: pytest.MonkeyP
         assert "Traceback" not in done.err
         assert not {"s3cr3tword", "an0ther"} & set(re.findall(r"\w+", done.err + done.out))
         assert "tidal init" not in done.err
-
-
-@pytest.mark.slow
-def test_a_memory_on_a_server_is_opened_by_its_url(postgres_url: str) -> None:
-    with TidalMemory(postgres_url, scope=("user", "42"), embedder=HashingEmbedder()) as memory:
-        memory.record("The kiln in the shed reaches 1,240 degrees.", "Enough for stoneware.", thread="kiln")
-    command = [sys.executable, "-m", "tidal_plugins", "inspect", postgres_url, "--scope", "user/42", "--port", "0"]
-    environment = {**os.environ, "TIDAL_EMBEDDER": "hashing"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
-        try:
-            assert server.stdout
-            address = re.search(r"http://\S+", server.stdout.readline())
-            assert address
-            browser = build_opener(HTTPCookieProcessor())
-            browser.open(address[0])
-            assert b"1,240 degrees" in browser.open(re.sub(r"\?.*", "timeline", address[0])).read()
-        finally:
-            server.send_signal(signal.SIGINT)

@@ -116,13 +116,6 @@ def test_nothing_is_done_that_nobody_allowed_and_a_mistake_ends_with_a_sentence(
         assert "Traceback" not in ran.err
 
 
-def test_another_scope_and_a_missing_file_have_none(tidal: Tidal, told: Path) -> None:
-    tidal(*ALLOW)
-    assert tidal("presence", "step", "--scope", "user/42").code == 3
-    assert "there is no memory" in tidal("presence", "why", "--db", "other.db").err
-    assert not told.with_name("other.db").exists()
-
-
 @pytest.mark.slow
 def test_watch_prints_what_is_said_until_it_is_interrupted(tidal: Tidal, told: Path) -> None:
     tidal(*ALLOW)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli import histories
-from tests.cli.histories import answered, asked, transcript
 from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
@@ -344,27 +343,6 @@ def test_a_question_that_was_taken_back_leaves_recall_after_a_hook_was_stopped(
     agent.hook("Stop", "cc", transcript_path=str(path))
     assert "turquoise" in turns(agent, archived=False)
     assert "vermilion" not in turns(agent, archived=False)
-
-
-def test_a_fork_repeats_nothing(agent: Agent, tmp_path: Path) -> None:
-    said = asked("Which hull?"), answered("The long one.")
-    old = transcript(tmp_path / "old.jsonl", *said)
-    agent.hook("Stop", "old", transcript_path=str(old))
-    new = transcript(tmp_path / "new.jsonl", *said, asked("And the mast?"))
-    agent.hook("Stop", "new", transcript_path=str(new))
-    assert [(each.thread, each.query) for each in agent.episodes()] == [
-        ("old", "Which hull?"),
-        ("new", "And the mast?"),
-    ]
-
-
-def test_a_line_that_cannot_be_read_loses_no_other(agent: Agent, tmp_path: Path) -> None:
-    bad = answered([{"type": "tool_use", "id": "t", "name": "Bash", "input": "make lamp"}])
-    path = transcript(tmp_path / "s.jsonl", asked("Build it."), bad, answered("It stands."))
-    agent.hook("Stop", "s", transcript_path=str(path))
-    [turn] = agent.episodes()
-    assert [message.text for message in turn.messages] == ["Build it.", "", "It stands."]
-    assert turn.messages[1].tool_calls[0].arguments == {"input": "make lamp"}
 
 
 @pytest.mark.slow

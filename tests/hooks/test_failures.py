@@ -38,19 +38,7 @@ PATH = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "XDG_STATE_HOME": ""}
         json.dumps({"hook_event_name": "Stop", "session_id": "a", "transcript_path": "/"}).encode(),
         json.dumps({"hook_event_name": "Stop", "session_id": "a", "transcript_path": "a\0b"}).encode(),
     ],
-    ids=[
-        "empty",
-        "words",
-        "list",
-        "bytes",
-        "deep",
-        "long",
-        "no session",
-        "no transcript",
-        "no file",
-        "folder",
-        "no path",
-    ],
+    ids=range(11),
 )
 def test_an_input_that_cannot_be_used_is_logged(agent: Agent, given: bytes) -> None:
     assert agent.give(given) == ""
@@ -210,38 +198,6 @@ def test_hooks_of_one_session_that_run_at_once_store_it_once(agent: Agent, tmp_p
         with process:
             assert process.wait() == 0
     assert len(agent.episodes("cc-1")) == 2
-    assert agent.log == ""
-
-
-@pytest.mark.slow
-def test_a_hook_that_is_killed_has_stored_some_turns_and_the_next_ones_store_the_rest(
-    agent: Agent, tmp_path: Path
-) -> None:
-    turns = 120
-    events = [
-        {
-            "type": kind, "uuid": f"{kind}-{n}", "sessionId": "long",
-            "timestamp": f"2026-03-0{1 + n // 60}T09:{n % 60:02}:00Z",
-            "message": {"role": kind, "content": f"Bowl {n} is {'for the cook' if kind == 'user' else 'in the kiln'}."},
-        }
-        for n in range(turns)
-        for kind in ("user", "assistant")
-    ]  # fmt: skip
-    path = str(histories.lines(tmp_path / "long.jsonl", events))
-    notes = agent.db.parent / "tidal.db-hooks"
-    about = {"hook_event_name": "Stop", "session_id": "long", "cwd": str(agent.project), "transcript_path": path}
-    with agent.start() as process:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(about).encode())
-        process.stdin.close()
-        while process.poll() is None and not (notes.exists() and any(notes.glob("*.json"))):
-            pass
-        process.kill()
-    assert 0 < len(agent.episodes("long")) <= turns
-    agent.hook("Stop", "long", transcript_path=path)
-    agent.hook("SessionEnd", "long", transcript_path=path)
-    found = agent.episodes("long")
-    assert [episode.messages[0].text for episode in found] == [f"Bowl {n} is for the cook." for n in range(turns)]
     assert agent.log == ""
 
 

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 from starlette.responses import Response
 
-from tests.inspect.conftest import HOST, TOKEN, Browse, Visit
+from tests.inspect.conftest import HOST, TOKEN, Visit
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import TidalMemory
 from tidal_plugins.apps.inspect import serve
@@ -92,27 +92,6 @@ def _serving(memory: TidalMemory, told: list[str], **options: Any) -> Iterator[N
             for server in servers:
                 server.should_exit = True
             thread.join(PATIENCE)
-
-
-@pytest.mark.slow
-def test_a_link_on_a_page_of_another_site_opens_the_pages(browse: Browse, filled: TidalMemory) -> None:
-    desk = browse(filled)
-    desk.context.route(
-        "http://elsewhere.example/",
-        lambda route: route.fulfill(
-            content_type="text/html", body=f'<a href="{desk.address}/timeline?token={TOKEN}">open</a>'
-        ),
-    )
-    desk.tab.goto("http://elsewhere.example/")
-    desk.tab.get_by_text("open").click()
-    desk.tab.wait_for_url("**/timeline")
-    assert desk.tab.locator("h1").inner_text() == "Timeline"
-    desk.tab.goto("http://elsewhere.example/")
-    desk.tab.evaluate(f"document.querySelector('a').href = '{desk.address}/health'")
-    desk.tab.get_by_text("open").click()
-    desk.tab.wait_for_url("**/health")
-    assert desk.tab.locator("h1").inner_text() == "Health"
-    desk.foreign.clear()  # the page that stands in for another site
 
 
 PATHS = ("/", "/timeline", "/nowhere", "/static/style.css", "/episode/nothing")

@@ -79,20 +79,6 @@ def test_hostile_memories_run_nothing_on_any_page(browse: Browse, poisoned: Tida
         assert desk.fits, path
 
 
-@pytest.mark.slow
-def test_hostile_turns_are_asked_and_shown_as_text(browse: Browse, poisoned: TidalMemory) -> None:
-    desk = browse(poisoned)
-    tab = desk.open("/")
-    for text in HOSTILE:
-        if text.isprintable():
-            tab.get_by_label("What the user says").fill(f"clocks {text}")
-            tab.get_by_role("button", name="Show what comes up").click()
-            assert tab.get_by_label("What the user says").input_value() == f"clocks {text}"
-            assert tab.locator("li.card").count() == 10
-            desk.check()
-    assert tab.locator("header").inner_text().count(HOSTILE[0]) == 1  # the scope
-
-
 def test_hostile_texts_stand_on_the_page_whole_and_hostile_fields_are_answered(
     visit: Visit, poisoned: TidalMemory
 ) -> None:

@@ -9,13 +9,8 @@ import pytest
 
 from tests.inspect.browser import Desk
 from tests.inspect.conftest import HOST, Browse, Visit
-from tidal_plugins import Affect, Forgotten, TidalMemory
+from tidal_plugins import Forgotten, TidalMemory
 from tidal_plugins.testing import NOON
-
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
-
-NAME = "<script>alert(3)</script><b onclick=alert(4)>Nora</b>"
-"""A name that is printable, as names must be."""
 
 VIEWS = {
     "/graph": "Spoken of lately",
@@ -99,16 +94,6 @@ def test_a_relation_shows_who_said_it_and_a_web_what_comes_up_together(visit: Vi
         assert ("mint" in relations) == there
 
 
-def test_profiles_beside_each_other_show_their_own_scores(visit: Visit, known: TidalMemory) -> None:
-    turn = "Where does my cousin Nora repair clocks?"
-    asked = {"turn": turn, "compare": "1", "b_profile": "tidal", "b_mood": "stirred: furious"}
-    _, left, right = visit(known).get("/", params=asked).text.split("<section")
-    there = known.recall(turn, limit=40, profile="tidal", affect=Affect(-0.8, 0.9))
-    assert "profile balanced" in left
-    assert "profile tidal" in right
-    assert f"score {there[0].score:.3f}" in right
-
-
 def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> None:
     for n in range(25):
         known.facts[f"berth {n:02}"] = n
@@ -118,33 +103,6 @@ def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> No
     assert "berth 10" in second
     assert "facts=3" in second
     assert "facts=4" not in client.get("/knowledge?facts=3").text
-
-
-@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_views_run_nothing_and_fit(known: TidalMemory, browse: Browse, phone: bool) -> None:
-    known.facts[NAME] = HOSTILE
-    turn = known.record(f"Nora said {HOSTILE}", HOSTILE, thread=NAME)
-    known.graph.relate("Nora", "likes", NAME)
-    known.dossiers.refresh(NAME)
-    with known.sessions.open(user=NAME, agent="a") as session:
-        session.annotate(turn.entries[0], "<b>bold</b>")
-    pages = [*VIEWS, f"/web?entry={turn.entries[0]}", f"/entry/{turn.entries[0]}", "/session/1"]
-    relation = known.graph.relations(about="Nora", limit=1)[0]
-    desk = browse(known, phone=phone, dark=phone)
-    for path in [*pages, f"/relation/{relation.id}"]:
-        desk.open(path)
-        assert desk.tab.locator("h1").count() == 1
-        assert desk.fits, path
-        desk.check()
-
-
-def test_the_keyboard_leads_from_name_to_name(desk: Desk) -> None:
-    tab = desk.open("/graph?name=Nora")
-    link = tab.locator("svg a").nth(0)
-    link.focus()
-    tab.keyboard.press("Enter")
-    tab.wait_for_url("**/graph?name=*")
-    assert tab.locator("h2").first.inner_text() != "Nora"
 
 
 # hands
@@ -165,13 +123,3 @@ def test_a_memory_is_looked_at_and_then_forgotten(desk: Desk, known: TidalMemory
     desk.picture("health")
     audit = known.sessions.audit(known.sessions.list(agent="inspect")[0].id)
     assert [(one.type, one.entry, one.accepted) for one in audit] == [("forget", f"forget {said.id}", True)]
-
-
-def test_a_text_is_corrected(desk: Desk, known: TidalMemory) -> None:
-    [note] = known.entries.list(kinds=["skill"])
-    press(desk, f"/entry/{note.id}", "Correct it", text="To flash the board, hold BOOT only.")
-    [new] = known.entries.list(kinds=["skill"])
-    assert (new.id, new.text, new.source) == (note.id, "To flash the board, hold BOOT only.", "manual")
-    desk.tab.get_by_role("link", name="Back").click()
-    desk.tab.get_by_role("link", name="Its earlier text").click()
-    assert note.text in desk.tab.locator("main").inner_text()

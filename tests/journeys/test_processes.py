@@ -18,8 +18,6 @@ from tests.journeys.conftest import ENVIRONMENT, Order
 from tests.journeys.worker import LEARNED, SETTINGS
 from tests.reading import Reader
 from tidal_plugins import EmbedderMismatch, HashingEmbedder, Note, Policy, Settings, TidalMemory
-from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.sqlite import SQLiteStorage
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
@@ -28,51 +26,6 @@ SCOPE = ("default",)
 
 def open_memory(path: Path, **options: Any) -> TidalMemory:
     return TidalMemory(path, **{"embedder": HashingEmbedder(), **options})
-
-
-def test_a_killed_process_loses_nothing_that_it_acknowledged_and_leaves_nothing_half_written(
-    tmp_path: Path, order: Order
-) -> None:
-    path, chance = tmp_path / "agent.db", random.Random(7)
-    acknowledged: dict[str, str] = {}
-    for kill in range(25):
-        said = chance.randrange(4) if kill % 5 else None
-        [ids] = order(("record_forever", str(path), f"k{kill}"), after=chance.uniform(0.0, 0.1), said=said)
-        fresh = {id_: f"k{kill}q{number}" for number, id_ in enumerate(ids)}
-        acknowledged |= fresh
-        with open_memory(path) as memory:
-            for id_, word in fresh.items():
-                check_whole(memory, id_, word)
-            assert acknowledged.keys() <= {episode.id for episode in memory.episodes.list()}
-        check_store(path)
-    assert len(acknowledged) > 10
-
-
-def check_whole(memory: TidalMemory, id_: str, word: str) -> None:
-    episode = memory.episodes[id_]
-    assert (episode.query, episode.answer) == (f"seek {word}", f"seek it here: {word}")
-    assert episode.tool_calls[0].result == f"found {word}"
-    assert [memory.get(entry).text for entry in episode.entries] == [episode.query, episode.answer]
-    found = {hit.id: hit.why for hit in memory.recall(word, kinds={"conversation", "episode"}, limit=50)}
-    for entry in (id_, *episode.entries):
-        assert found[entry].keyword_rank or entry == id_, "episodes are found by meaning only"
-        assert found[entry].vector_rank
-
-
-def check_store(path: Path) -> None:
-    storage = SQLiteStorage(path)
-    try:
-        rows = {entry.id: entry for entry in storage.find(SCOPE, Where())}
-        episodes = {id_: entry for id_, entry in rows.items() if entry.kind == "episode"}
-        said = {entry for episode in episodes.values() for entry in episode.metadata["entries"]}
-        assert said == rows.keys() - episodes.keys()
-        assert sorted(entry.position or 0 for entry in episodes.values()) == list(range(1, len(episodes) + 1))
-        vector = HashingEmbedder().embed(["seek it"])[0]
-        assert {match.id for match in storage.nearest(SCOPE, vector, 4000, Where())} == rows.keys()
-        assert {match.id for match in storage.matching(SCOPE, ["seek"], 4000, Where())} == said
-        assert storage.statistics(("default",)).corpus.passages == len(said)
-    finally:
-        storage.close()
 
 
 def test_two_processes_write_at_once(tmp_path: Path, order: Order) -> None:
@@ -84,19 +37,6 @@ def test_two_processes_write_at_once(tmp_path: Path, order: Order) -> None:
         episodes = memory.episodes.list(thread="s")
         assert {episode.id for episode in episodes} == {*one, *two}
         assert sorted(episode.turn for episode in episodes) == list(range(1, 76))
-
-
-def test_a_bulk_that_was_killed_can_be_run_again_without_duplicates(tmp_path: Path, order: Order) -> None:
-    chance = random.Random(3)
-    for run in range(4):
-        path = tmp_path / f"{run}.db"
-        for _ in range(3):
-            order(("import_all", str(path), ""), after=chance.uniform(0.0, 0.1), said=0)
-        [said] = order(("import_all", str(path), ""))
-        assert said[-1] == "turns 60"
-        with open_memory(path) as memory:
-            assert [e.turn for e in memory.episodes.list(thread="bulk")] == list(range(1, 61))
-            assert memory.forget(source="bulk").count == 60
 
 
 # a store that is re-embedded
@@ -147,26 +87,6 @@ def opened(path: Path, cap: int | None) -> Path:
         session = memory.sessions.open(user="42", agent="planner", policy=Policy(max_signals=cap), metadata={"a": 1})
         assert session.id == 1
     return path
-
-
-def test_no_signal_that_was_acknowledged_is_lost(tmp_path: Path, order: Order) -> None:
-    path, chance = opened(tmp_path / "agent.db", None), random.Random(11)
-    accepted: set[str] = set()
-    for kill in range(15):
-        tasks = [("signal_forever", str(path), f"k{kill}p{process}") for process in range(3)]
-        for said in order(*tasks, after=chance.uniform(0.0, 0.08), said=chance.randrange(3)):
-            accepted |= {line.removeprefix("accepted ") for line in said}
-        with open_memory(path, settings=SETTINGS) as memory:
-            session = memory.sessions.resume(1)
-            snapshot, audit = session.snapshot(), session.audit()
-        noted = [note.text for note in snapshot.annotations if note.type == "reward"]
-        assert accepted <= set(noted), "and at most one more of each process, cut off between the commit and the word"
-        assert len(noted) == len(set(noted)) == snapshot.info.accepted == len(audit)
-        assert all(decision.accepted for decision in audit)
-        sent = sum(snapshot.scores["reward"].values() if snapshot.scores else [0])
-        assert sent == pytest.approx(len(noted), rel=1e-3)
-        assert (snapshot.info.user, snapshot.info.metadata) == ("42", {"a": 1})
-    assert len(accepted) > 15
 
 
 def test_a_cap_is_exact_over_processes(tmp_path: Path, order: Order) -> None:

@@ -20,15 +20,12 @@ from typing import NoReturn
 from tests.journeys.life import Life
 from tests.reading import Reader
 from tidal_plugins import (
-    Exchange,
     HashingEmbedder,
     LexiconEmotion,
     Message,
-    Note,
     PolicyViolation,
     Settings,
     TidalMemory,
-    ToolCall,
 )
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.jobs.queue import Job, Jobs
@@ -42,27 +39,12 @@ LEARNED = "learned"
 SETTINGS = Settings(tuning={"ingestion.batch": 8, "signals.audit": 1_000_000, "signals.annotations": 1_000_000})
 
 
-def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    """Record turns, each of which is interrupted once, like those of an agent that waits for an approval."""
-    number = 0
-    while True:
-        word, number = f"{name}q{number}", number + 1
-        call = ToolCall("look", {"for": word}, id="c", result=f"found {word}")
-        memory.record(f"seek {word}", thread="s", id=word)
-        acknowledge(memory.record(f"seek {word}", f"seek it here: {word}", tools=[call], thread="s", id=word).id)
-
-
 def record_some(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     for number in range(25):
         shared = memory.record(messages=[Message("user", f"both say {number}", id=f"both{number}")], thread="s")
         own = memory.record(f"{name} says {number}", "ok", thread="s")
         acknowledge(shared.id)
         acknowledge(own.id)
-
-
-def import_all(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    memory.remember(notes(), progress=lambda done, of: acknowledge(f"notes {done}"))
-    memory.record_many(turns(), progress=lambda done, of: acknowledge(f"turns {done}"))
 
 
 def reembed(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
@@ -119,14 +101,6 @@ def signal_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> 
             acknowledge(f"refused {name} {number}")
             if number > 200:
                 break
-
-
-def notes() -> list[Note]:
-    return [Note(f"note number {n}", source="bulk") for n in range(60)]
-
-
-def turns() -> list[Exchange]:
-    return [Exchange((Message("user", f"old question {n}"),), "bulk", f"old{n}") for n in range(60)]
 
 
 def open_memory(path: str) -> TidalMemory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ from typer.testing import CliRunner
 
 from tests.mcp.conftest import SCOPE
 from tests.mcp.talking import environment, in_process, over_stdio, text
-from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, Policy, TidalMemory
 from tidal_plugins.apps.cli.errors import Exit
 from tidal_plugins.apps.cli.main import app
@@ -228,42 +226,6 @@ async def test_arguments_that_do_not_fit_are_refused_in_a_sentence(db: Path) -> 
         assert (await talk.data("memory_search", query="Lisbon"))["results"]
 
 
-async def test_odd_characters_find_nothing_wrong(db: Path) -> None:
-    async with served(db) as talk:
-        for odd in ("\x00", "\x1b[2J", "\u202e", "'; DROP TABLE entries; --", "]] <x> [ep:1]", "%s{0}", "\U000e0041"):
-            for name, arguments in (
-                ("memory_search", {"query": f"Lisbon {odd}", "thread": f"trip{odd}"}),
-                ("thread_history", {"thread": odd}),
-                ("entity_lookup", {"name": odd, "type": odd}),
-                ("fact_search", {"query": odd, "predicate": odd}),
-                ("memory_get", {"ids": [odd]}),
-            ):
-                result = await talk.call(name, **arguments)
-                assert not set(text(result)) & {"\x00", "\x1b", "\u202e", "\U000e0041"}
-                assert "InternalError" not in text(result)
-
-
-async def test_what_others_own_is_not_there(db: Path) -> None:
-    with TidalMemory(db, scope=("user", "7"), embedder=HashingEmbedder()) as memory:
-        [episode] = memory.episodes.list()
-    async with served(db) as talk:
-        texts = await talk.data("memory_get", ids=[episode.citation, *episode.entries])
-        assert {row["kind"] for row in texts["results"]} == {"missing"}
-        assert "locker" not in str(await talk.data("thread_history", thread="kiln"))
-        assert "locker" not in str(await talk.data("memory_search", query="My locker is number 9."))
-        assert "cursor" in await talk.refusal("thread_history", cursor="WyJ4IiwxXQ==")
-        with pytest.raises(Exception, match="NotFound"):
-            await talk.read(f"memory://episodes/{episode.id}")
-
-
-async def test_questions_at_one_time_are_all_answered(db: Path) -> None:
-    async with served(db) as talk:
-        asked = [talk.data("memory_search", query=f"Lisbon {number}", limit=1) for number in range(20)]
-        asked += [talk.data("thread_history", thread="kiln") for _ in range(20)]
-        answers = await asyncio.gather(*asked)
-        assert all(answer["results"] for answer in answers)
-
-
 @pytest.mark.slow
 def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_the_server(default_db: Path) -> None:
     """A client that goes away in the middle of a question leaves no process behind."""
@@ -277,21 +239,6 @@ def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_th
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert {line["jsonrpc"] for line in told} == {"2.0"}
     assert next(line for line in told if line.get("id") == 1)["result"]["serverInfo"]["name"] == "tidal-memory"
-
-
-@pytest.mark.slow
-def test_a_client_that_hangs_up_both_ways_ends_the_server(default_db: Path) -> None:
-    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(default_db), "--scope", "user/42"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment()) as server:
-        assert server.stdin
-        assert server.stdout
-        assert server.stderr
-        server.stdout.close()
-        server.stdin.write(json.dumps(HELLO) + "\n")
-        server.stdin.close()
-        assert "Traceback" not in server.stderr.read()
-        assert server.wait(PATIENCE) == 0
 
 
 # the command
@@ -326,13 +273,6 @@ def test_a_mistake_is_told_in_a_line(
     assert isinstance(done.exception, SystemExit)
     assert told in done.stderr
     assert done.stdout == ""
-
-
-@pytest.mark.slow
-def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tidal_plugins", "mcp", "--db", str(tmp_path / "agent.db")]
-    subprocess.run(command, capture_output=True, env=environment(), check=False, stdin=subprocess.DEVNULL)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

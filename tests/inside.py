@@ -17,7 +17,7 @@ import pytest
 from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
 from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.storage.sqlite.pages import OS, vfs
+from tidal_plugins.storage.sqlite.opening import OS, vfs
 
 
 def storage_of(memory: TidalMemory) -> Storage:

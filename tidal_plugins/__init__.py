@@ -59,7 +59,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.secrets.finding import Secret
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Settings
-    from tidal_plugins.storage.sqlite.rekeying import rekey
+    from tidal_plugins.storage.sqlite.copies import rekey
 
 __all__ = [
     "Affect",
@@ -175,7 +175,7 @@ _LOADED_WHEN_USED = {
     "ProactiveMessage": "model.presence",
     "Recall": "model.recall",
     "Receipt": "model.receipt",
-    "rekey": "storage.sqlite.rekeying",
+    "rekey": "storage.sqlite.copies",
     "restore": "maintenance.backups",
     "RuleExtractor": "graph.reading.extractor",
     "Secret": "secrets.finding",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Profile, Settings
     from tidal_plugins.storage.base import Storage
-    from tidal_plugins.storage.sqlite.encryption import Key
+    from tidal_plugins.storage.sqlite.opening import Key
 
 
 class TidalMemory(CompactingView):

@@ -39,8 +39,8 @@ from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.open import open_replica, open_storage, path_of
-from tidal_plugins.storage.salt import salt, secret
-from tidal_plugins.storage.sqlite.encryption import Key
+from tidal_plugins.storage.shorthands import salt, secret
+from tidal_plugins.storage.sqlite.opening import Key
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag
 

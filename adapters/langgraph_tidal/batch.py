@@ -26,7 +26,7 @@ from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import EntrySummary, Record, Where
-from tidal_plugins.storage.deadline import within_deadline
+from tidal_plugins.storage.capabilities import within_deadline
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import check_number, clean, mapping
 

@@ -26,7 +26,7 @@ from rich.table import Table
 from benchmarks.trust.life import TURNS, WORKERS, each, quiet
 from tidal_plugins import HashingEmbedder, Policy, Settings, StorageError, TidalError, TidalMemory
 from tidal_plugins.storage.damage import noticed
-from tidal_plugins.storage.sqlite.pages import OS
+from tidal_plugins.storage.sqlite.opening import OS
 from tidal_plugins.testing import FrozenClock
 
 FILES = 1000

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks.trust.life import WORKERS, Deed, Event, Ledger, choose, do, each, open_memory, quiet
 from tidal_plugins import TidalError, TidalMemory
-from tidal_plugins.storage.sqlite import pages
+from tidal_plugins.storage.sqlite import opening
 
 FAULTS = 400
 PER_FILE = 20
@@ -271,5 +271,5 @@ def faulty() -> Iterator[Faulty]:
 @cache
 def _disk() -> Faulty:
     disk = Faulty()
-    pages.load()
+    opening.load()
     return disk

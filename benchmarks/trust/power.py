@@ -25,7 +25,7 @@ from rich.table import Table
 
 from benchmarks.trust.life import WORKERS, Deed, Event, Ledger, choose, do, each, open_memory, quiet
 from tidal_plugins import StorageError
-from tidal_plugins.storage.sqlite import pages
+from tidal_plugins.storage.sqlite import opening
 
 CUTS = 2000
 FAST = 5
@@ -246,7 +246,7 @@ def recorded() -> Iterator[list[Step]]:
 @cache
 def _trace() -> Trace:
     trace = Trace()
-    pages.load()
+    opening.load()
     return trace
 
 

@@ -25,7 +25,7 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.storage.columns.view import Found
-from tidal_plugins.storage.sqlite.columns import SQLiteColumns
+from tidal_plugins.storage.sql.search import StoredColumns
 from tidal_plugins.testing import NOON, FrozenClock
 
 TOPICS = [
@@ -155,7 +155,7 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
 ) -> None:
     memory = open_memory()
     fill(memory)
-    monkeypatch.setattr(SQLiteColumns, "matching", hurried)
+    monkeypatch.setattr(StoredColumns, "matching", hurried)
     recall = memory.recall("jazz piano")
     assert recall.degraded == ("keywords",)
     assert recall[0].text.startswith("jazz piano")

@@ -8,7 +8,7 @@ from threading import Thread
 
 from tidal_plugins import HashingEmbedder, Settings, StorageError, TidalMemory
 from tidal_plugins.storage.postgres import PostgresStorage
-from tidal_plugins.storage.postgres.work import ALL
+from tidal_plugins.storage.postgres.connections import ALL
 
 QUIET = Settings(graph={"background": False})
 CHILDREN, TURNS = 10, 30

@@ -195,16 +195,14 @@ def test_values_about_the_whole_store_have_a_copy(path: Path) -> None:
         open_memory(path)
 
 
-@pytest.mark.parametrize(
-    "change", ["key = key + 1000", "key_checksum = key_checksum + 1", "checksum = zeroblob(16)", "path = path || 'x'"]
-)
+@pytest.mark.parametrize("change", ["key = key + 1000", "path = path || 'x'"])
 def test_a_scope_with_a_damaged_row_answers_as_before(path: Path, change: str) -> None:
     with open_memory(path) as memory:
         other = memory.scoped("user", "42")
         other.remember("The ladder is in the shed.", source="shed.md")
         right = [memory.recall(question).ids for question in QUESTIONS]
     scopes = scopes_of(path)
-    number = sql(path, f"UPDATE scopes SET {change} WHERE key = (SELECT min(scope) FROM entries) RETURNING path")
+    number = sql(path, f"UPDATE scopes SET {change} WHERE path = '[\"default\"]' RETURNING path")
     assert number
     shutil.copy(path, copy := path.with_name("copy.db"))
     assert "path" in change or scopes_of(copy) == scopes

@@ -12,7 +12,7 @@ import pytest
 from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, StorageError, TidalMemory, restore
 from tidal_plugins.storage.sqlite import TemporarySQLite
-from tidal_plugins.storage.sqlite.temporary import FILE, FOLDER
+from tidal_plugins.storage.sqlite.engine import FILE, FOLDER
 from tidal_plugins.testing import ALL, HERE, ids, record
 from tidal_plugins.testing.contract import in_thread
 

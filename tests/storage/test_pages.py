@@ -14,7 +14,7 @@ import pytest
 
 from tests.inside import raw
 from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
-from tidal_plugins.storage.sqlite import pages
+from tidal_plugins.storage.sqlite import opening
 
 PAGE = 4096
 THINGS = [f"thing {number}" for number in range(60)]
@@ -49,7 +49,7 @@ def has_sum(page: bytes) -> bool:
 
 def all_have_sums(path: Path) -> bool:
     data = path.read_bytes()
-    return data[20] == pages.RESERVED and all(has_sum(data[at : at + PAGE]) for at in range(0, len(data), PAGE))
+    return data[20] == opening.RESERVED and all(has_sum(data[at : at + PAGE]) for at in range(0, len(data), PAGE))
 
 
 def page_of(path: Path, name: str) -> int:
@@ -172,7 +172,7 @@ def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
 @pytest.fixture
 def without_extensions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let apsw be one that was built without its extensions."""
-    monkeypatch.setattr(pages, "_plain", lambda: pages.OS)
+    monkeypatch.setattr(opening, "_plain", lambda: opening.OS)
     return
 
 

@@ -17,8 +17,8 @@ from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import InvalidInput, ReadOnly, StorageError
 from tidal_plugins.storage.base import META, STORE, Storage, Where
 from tidal_plugins.storage.postgres import PostgresStorage
-from tidal_plugins.storage.postgres.numbers import number_of
-from tidal_plugins.storage.postgres.translation import shown_url
+from tidal_plugins.storage.postgres.dialect import shown_url
+from tidal_plugins.storage.rows import number_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import ALL, HERE, NOON, StoreContract, ids, record

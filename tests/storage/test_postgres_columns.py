@@ -9,7 +9,7 @@ import pytest
 
 from tests.storage.test_saved_columns import Database, change, fill, found, held
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.columns import buffer, packing
+from tidal_plugins.storage.columns import cache, pieces
 from tidal_plugins.storage.postgres import PostgresStorage
 from tidal_plugins.testing import ALL, HERE, ids, record
 from tidal_plugins.testing.columns import ColumnsContract
@@ -23,7 +23,7 @@ pytest.importorskip("psycopg")
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces be so small that a few entries fill some."""
-    for module in (buffer, packing):
+    for module in (cache, pieces):
         monkeypatch.setattr(module, "SIZE", 4)
 
 

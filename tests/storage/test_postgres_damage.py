@@ -10,7 +10,7 @@ import pytest
 
 from tests.storage.test_damage import QUESTIONS, TURNS, told, uses
 from tidal_plugins import Corrupt, HashingEmbedder, Policy, Settings, TidalError, TidalMemory
-from tidal_plugins.storage.columns import buffer, packing
+from tidal_plugins.storage.columns import cache, pieces
 from tidal_plugins.storage.postgres.schema import TABLES
 from tools.databases import Databases
 
@@ -41,7 +41,7 @@ def open_memory(url: str) -> TidalMemory:
 def fill(url: str) -> None:
     """Store rows in every table of a database."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (buffer, packing):
+        for module in (cache, pieces):
             patch.setattr(module, "SIZE", 2)
         with open_memory(url) as memory:
             shown: list[str] = []
@@ -166,7 +166,7 @@ def test_what_is_lost_is_named_and_left(url: str) -> None:
 def test_damaged_columns_are_found_never_trusted_and_replaced(
     postgres: Databases, postgres_url: str, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
-    for module in (buffer, packing):
+    for module in (cache, pieces):
         monkeypatch.setattr(module, "SIZE", 4)
     question = "Where is lamp 3?"
     with open_memory(postgres_url) as memory:

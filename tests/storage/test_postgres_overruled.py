@@ -13,7 +13,7 @@ from tests.waiting import PATIENCE, eventually
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import Busy
 from tidal_plugins.storage.postgres import PostgresStorage
-from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.rows import number_of
 from tidal_plugins.testing import ALL, HERE, ids, record
 from tools.databases import Databases
 

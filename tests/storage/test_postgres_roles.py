@@ -12,7 +12,7 @@ import pytest
 
 from tidal_plugins import HashingEmbedder, Message, ReadOnly, Settings, TidalMemory
 from tidal_plugins.storage.base import STORE
-from tidal_plugins.storage.postgres.numbers import number_of
+from tidal_plugins.storage.rows import number_of
 from tools.databases import Databases
 
 psycopg = pytest.importorskip("psycopg")

@@ -9,8 +9,9 @@ import apsw
 import pytest
 
 from tidal_plugins.storage.base import Passage, Record, Where
+from tidal_plugins.storage.rows import number_of
 from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.storage.sqlite.columns import expression
+from tidal_plugins.storage.sqlite.search import expression
 from tidal_plugins.testing import HERE, record
 
 WORDS = "harbour lantern lanterns nets netting mended mending tide tides café ferry ferries 港町 gull gulls".split()
@@ -33,7 +34,7 @@ def by_fts5(path: Path, scope: int, words: list[str]) -> dict[str, float]:
 
 def check(path: Path, store: SQLiteStorage) -> None:
     for words in (["harbour", "tide"], ["lantern", "mended", "café"], ["港町"], ["gulls", "gull", "ferry"], ["zebra"]):
-        expected = by_fts5(path, 1, words)
+        expected = by_fts5(path, number_of(HERE), words)
         found = store.matching(HERE, words, 1000, Where())
         assert {match.id: match.score for match in found} == pytest.approx(expected, rel=1e-9)
         assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)

@@ -23,12 +23,14 @@ from tests.inside import raw
 from tests.waiting import eventually
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Match, Span, Storage, Where
-from tidal_plugins.storage.columns import background, buffer, packing
+from tidal_plugins.storage.columns import cache
+from tidal_plugins.storage.columns import pieces as packing
 from tidal_plugins.storage.columns.tables import PASSAGE
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
+from tidal_plugins.storage.sql import search as background
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
-from tidal_plugins.storage.sqlite.columns import ScopeSource
+from tidal_plugins.storage.sqlite.search import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
 HOUR = timedelta(hours=1)
@@ -38,7 +40,7 @@ ONES = np.ones(70, np.float32)
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces be so small that a few entries fill some."""
-    for module in (buffer, packing):
+    for module in (cache, packing):
         monkeypatch.setattr(module, "SIZE", 4)
 
 
@@ -203,7 +205,7 @@ def found(store: Storage, seed: int, where: Where) -> list[list[Match]]:
 
 def serve(path: Path, calls: Connection) -> None:
     """Change and search a store in a process of its own, as it is told."""
-    for module in (buffer, packing):
+    for module in (cache, packing):
         module.SIZE = 4
     with closing(by_codes(path)) as store:
         for function, *arguments in iter(calls.recv, None):
@@ -365,7 +367,7 @@ def test_a_damaged_vector_is_told_by_the_search_that_compares_it(path: Path) -> 
 
 def store_without_end(path: Path, told: Connection) -> None:
     """Store, erase, search and save in a process of its own until it is killed."""
-    for module in (buffer, packing, background):
+    for module in (cache, packing, background):
         module.SIZE = 4
     with closing(by_codes(path)) as store:
         told.send("ready")

@@ -26,7 +26,7 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.values import to_json
+from tidal_plugins.storage.rows import to_json
 from tidal_plugins.tuning import Tuning
 
 MAX_CONTRADICTIONS = 10

@@ -38,8 +38,8 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
 
@@ -95,7 +95,7 @@ class Dossiers:
         dossier = Dossier(name)
         return self._drafted(dossier, self.sources.of(name, now), InPlace(dossier, {}), None, now, max_tokens)[0]
 
-    @repeated
+    @retry
     def drop(self, topic: str, now: datetime) -> bool:
         """Remove a topic with its dossier and all versions of it, bytes and all, and return whether it was registered.
 

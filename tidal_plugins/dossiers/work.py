@@ -14,7 +14,7 @@ from tidal_plugins.language.emphasis import shouts
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.salt import secret
+from tidal_plugins.storage.shorthands import secret
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work

@@ -27,8 +27,8 @@ from tidal_plugins.secrets.finding import masked, masked_value
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Document, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.rows import to_json
 from tidal_plugins.storage.shorthands import read_document, write_document
-from tidal_plugins.storage.values import to_json
 
 CONFLICTS = "conflicts"
 """Collection of open conflicts, by id."""

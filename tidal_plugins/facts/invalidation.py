@@ -12,7 +12,7 @@ from tidal_plugins.model.link import WORDING, Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession, supersession_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.validation import page_of
 
 MAX_CHAIN = 32
@@ -128,7 +128,7 @@ class SupersessionStore:
         found = self.storage.links(self.scope, WhereLinks(ids=ids)) if ids else []
         return {ids[link.id] for link in found}
 
-    @repeated
+    @retry
     def undo(self, later: str, earlier: str, now: datetime) -> Supersession:
         """Take a link back for good. Raises ``NotFound``."""
         with self.storage.transaction():

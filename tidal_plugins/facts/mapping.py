@@ -43,11 +43,11 @@ from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.deadline import question
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.rows import to_json
 from tidal_plugins.storage.shorthands import read_document, write_document
-from tidal_plugins.storage.values import to_json
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tuning import FactTuning
 from tidal_plugins.validation import check_depth, check_page, label, page_of
 
@@ -152,7 +152,7 @@ class Facts(MutableMapping[str, Any]):
         """
         return self._set(key, value, source, at)
 
-    @repeated
+    @retry
     def end(self, key: str) -> None:
         """End a fact now, as ``del`` does. Keeps its history and closes its open conflicts. Raises ``NotFound``."""
         folded = _folded(key)
@@ -287,7 +287,7 @@ class Facts(MutableMapping[str, Any]):
 
     # documents
 
-    @repeated
+    @retry
     def _set(
         self,
         key: str,

@@ -17,9 +17,8 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage, Where, WhereLinks
-from tidal_plugins.storage.salt import entry_id
-from tidal_plugins.storage.shorthands import write_document
-from tidal_plugins.storage.values import to_json
+from tidal_plugins.storage.rows import to_json
+from tidal_plugins.storage.shorthands import entry_id, write_document
 from tidal_plugins.validation import page_of
 
 FACTS = "facts"

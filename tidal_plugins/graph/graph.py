@@ -22,8 +22,8 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
-from tidal_plugins.storage.deadline import question
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.capabilities import question
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_int
 
@@ -89,7 +89,7 @@ class KnowledgeGraph(GraphQueries):
             if a in shown and b in shown
         ]
 
-    @repeated
+    @retry
     def merge(self, keep: str, absorb: str) -> Merge:
         """Merge two entities into one, which goes by ``keep``. Contradictions between them are resolved by time.
 
@@ -109,7 +109,7 @@ class KnowledgeGraph(GraphQueries):
         """Return every merge in the order in which they were made, including those that were undone."""
         return merges(self._storage, self._scope)
 
-    @repeated
+    @retry
     def undo(self, merge: Merge | str) -> Merge:
         """Undo a merge. Both entities are as if it had never been, and keep everything learned of either since."""
         with self._storage.transaction():
@@ -141,7 +141,7 @@ class KnowledgeGraph(GraphQueries):
         found = portable.read(text, format)
         return load(self._storage, self._scope, found, name, self._settings, self._clock())
 
-    @repeated
+    @retry
     def forget_source(self, source: str) -> int:
         """Remove what only a loaded graph supports, and return the number of entities and relations removed."""
         with self._storage.transaction():

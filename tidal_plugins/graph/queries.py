@@ -33,7 +33,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.secrets.finding import mask, secrets
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import MAX_ROWS, check_int, check_page, items, label, page_of
 

@@ -27,8 +27,7 @@ from tidal_plugins.secrets.finding import masked
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.salt import salt, secret
-from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.shorthands import read_document, salt, secret, write_document
 
 HEAD = "head"
 """Key of the document that says who is at it. Other keys have a colon."""

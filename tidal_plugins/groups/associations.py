@@ -9,7 +9,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.store import Association, AssociationStore, Reached
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.services import Services
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import items
 
 

@@ -14,7 +14,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.note import Note
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import label
 
 

@@ -14,7 +14,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag, check_page
 
 

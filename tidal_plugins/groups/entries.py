@@ -14,7 +14,7 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.retrieval.request import active, checked_filter, checked_limit
 from tidal_plugins.services import Services
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag, check_int
 
 MAX_DAYS = 3_660

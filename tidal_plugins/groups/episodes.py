@@ -19,7 +19,7 @@ from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag, check_int, clean, items, label, labels
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.validation import MAX_LABEL, check_flag, clean
 
 P = ParamSpec("P")
@@ -84,7 +84,7 @@ class Graph(KnowledgeGraph):
     forget_source = _followed(KnowledgeGraph.forget_source)
 
     @_followed
-    @repeated
+    @retry
     def relate(
         self,
         subject: str,

@@ -15,7 +15,7 @@ from tidal_plugins.model.presence import Decision, PresenceState, PresenceStep, 
 from tidal_plugins.presence.engine import NOT_ALLOWED, PresenceEngine
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_int
 
 LONGEST = timedelta(days=366)

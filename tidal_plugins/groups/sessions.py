@@ -16,7 +16,7 @@ from tidal_plugins.services import Services
 from tidal_plugins.sessions import policies as engine
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.session import Session
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag, check_page, label, mapping
 
 

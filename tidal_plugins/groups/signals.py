@@ -10,7 +10,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Signal, SignalTally
 from tidal_plugins.services import Services
 from tidal_plugins.sessions.session import to_signal
-from tidal_plugins.storage.deadline import question
+from tidal_plugins.storage.capabilities import question
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from tidal_plugins.maintenance.tiers import count_tiers
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services
-from tidal_plugins.storage.deadline import within_deadline
-from tidal_plugins.storage.measures import count_keys, measures
+from tidal_plugins.storage.capabilities import count_keys, measures, within_deadline
 from tidal_plugins.storage.shorthands import read_meta
 
 

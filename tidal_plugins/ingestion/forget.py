@@ -39,7 +39,7 @@ from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, UNKNOWN, Damaged, noticed
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.transactions import retry
 
 
 def facts_of(writer: Writer, scope: Scope) -> Facts:
@@ -80,7 +80,7 @@ class _OnlyLooked(Exception):
     """Rolls back what a dry run did."""
 
 
-@repeated
+@retry
 def _forgotten(
     writer: Writer,
     scope: Scope,
@@ -151,7 +151,7 @@ def erase_scope(writer: Writer, scope: Scope, now: datetime, *, below: bool) -> 
     return replace(receipt, remains=scrub(writer.storage))
 
 
-@repeated
+@retry
 def _emptied(writer: Writer, scope: Scope, now: datetime, below: bool) -> Receipt:
     """Remove what scopes have in one transaction, and return the receipt."""
     shelves = Counter[str]()

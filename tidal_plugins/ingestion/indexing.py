@@ -14,7 +14,7 @@ from tidal_plugins.jobs.handler import Handler, run
 from tidal_plugins.jobs.queue import Job, enqueue, note, waiting
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import Passage, Record
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.transactions import retry
 
 INDEX = "job:index"
 """Jobs by entry, with the parts of its text that are each found on their own."""
@@ -86,7 +86,7 @@ class EntryIndexer(Handler[int]):
     def parts(self, scope: Scope, jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:
         return batches(jobs, lambda job: int(job.detail[-1][1]), self.writer.settings.ingestion)
 
-    @repeated
+    @retry
     def do(self, scope: Scope, jobs: Sequence[Job]) -> int:
         """Embed entries, and store their passages unless they changed meanwhile."""
         storage, parts = self.writer.storage, {job.subject: job.detail for job in jobs}

@@ -29,7 +29,7 @@ from tidal_plugins.model.note import Note
 from tidal_plugins.model.trust import TRUST, check_channel
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tuning import IngestionTuning
 from tidal_plugins.validation import (
     MAX_SURFACED,
@@ -143,7 +143,7 @@ def _record(
         yield [stored[id_] for id_ in ids]
 
 
-@repeated
+@retry
 def _write(
     writer: Writer,
     affect: AffectLoop | None,

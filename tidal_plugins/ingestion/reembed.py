@@ -24,11 +24,10 @@ from tidal_plugins.ingestion.writer import Progress, Writer
 from tidal_plugins.model.clock import aware, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import Embedder
-from tidal_plugins.storage.base import META, STORE, Outdated, Renewal
+from tidal_plugins.storage.base import META, STORE, Outdated, Renewal, latest_claim
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.log import latest_claim
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, read_meta, write_document, write_meta
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.storage.workers import begin_work, end_work, has_ended, worker_name
 from tidal_plugins.validation import check_progress
 
@@ -112,7 +111,7 @@ class _Run:
     _late: int = 0
     """How often few passages were left, which were recorded meanwhile."""
 
-    @repeated
+    @retry
     def begin(self) -> None:
         """Write down for which embedder vectors gather from now on, and drop those that have gathered for another."""
         storage = self.writer.storage
@@ -126,7 +125,7 @@ class _Run:
             if not done:
                 write_meta(storage, NEXT, self.new)
 
-    @repeated
+    @retry
     def step(self, vectors: Vectors) -> Renewal | None:
         """Store new vectors, claim passages to embed next, and return how far the renewal is, or ``None`` if the store
         has them all in place."""
@@ -163,7 +162,7 @@ class _Run:
             if self.worker in held:
                 self._hold(held, ())
 
-    @repeated
+    @retry
     def removed(self) -> bool:
         """Remove some of the vectors that were replaced; return whether none is left."""
         storage = self.writer.storage

@@ -18,7 +18,7 @@ from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import REPEAT, Link
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, WhereLinks
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.transactions import retry
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
@@ -29,7 +29,7 @@ def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]
     return {link.source: link.target for link in writer.storage.links(scope, WhereLinks(sources=ids, kinds=[REPEAT]))}
 
 
-@repeated
+@retry
 def stand_alone(writer: Writer, scope: Scope, ids: Collection[str]) -> None:
     """Index those of ``ids`` that are repetitions: something else held since, so that they say something new again.
 

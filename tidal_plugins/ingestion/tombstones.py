@@ -16,9 +16,8 @@ from tidal_plugins.model.entry import Scope, mark_of
 from tidal_plugins.model.receipt import Erasure, Receipt
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Line, Storage
-from tidal_plugins.storage.repeating import repeated
-from tidal_plugins.storage.salt import salt
-from tidal_plugins.storage.shorthands import read_document, write_document, write_meta
+from tidal_plugins.storage.shorthands import read_document, salt, write_document, write_meta
+from tidal_plugins.storage.transactions import retry
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +140,7 @@ def scrub(storage: Storage) -> tuple[str, ...]:
     if not (noted and noted.value):
         return ()
     try:
-        done = repeated(storage.scrub)()
+        done = retry(storage.scrub)()
     except StorageError as error:
         why = f"forgotten bytes are still in the store; opening it or forgetting tries again to remove them: {error}"
     else:

@@ -25,7 +25,7 @@ from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.storage.base import Passage, Record, Storage
 from tidal_plugins.storage.open import check_writable
-from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 
 if TYPE_CHECKING:

@@ -22,10 +22,9 @@ from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.model.clock import aware, from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.secrets.finding import masked
-from tidal_plugins.storage.base import STORE, Line, Storage
-from tidal_plugins.storage.log import latest_claim
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.base import STORE, Line, Storage, latest_claim
 from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.storage.workers import has_ended
 from tidal_plugins.tuning import GraphTuning
 
@@ -148,7 +147,7 @@ class Jobs:
             self.storage.trim_log(scope, kind, keys=[job.subject for job in still])
         return still
 
-    @repeated
+    @retry
     def put_back(self, scope: Scope, kind: str, jobs: Sequence[Job], error: Exception) -> None:
         """Store the error of jobs that failed, and when to try again: later each time, and not for ever."""
         said = masked(f"{type(error).__name__}: {error}".encode(errors="replace").decode())[:MAX_ERROR]
@@ -172,7 +171,7 @@ class Jobs:
                 found = True
         return found
 
-    @repeated
+    @retry
     def settle(self, scope: Scope) -> None:
         """Take a scope off the list of those that have jobs, unless one is left that will be due."""
         if read_document(self.storage, STORE, WAITING, _key(scope)):

@@ -17,13 +17,12 @@ from tidal_plugins.model.check import Backup
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import META, STORE, Storage
-from tidal_plugins.storage.checks import Backups
+from tidal_plugins.storage.capabilities import Backups
 from tidal_plugins.storage.open import path_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
-from tidal_plugins.storage.sqlite.backup import put_in_place
-from tidal_plugins.storage.sqlite.encryption import Key, check_key
-from tidal_plugins.storage.sqlite.opening import checked_path
+from tidal_plugins.storage.sqlite.copies import put_in_place
+from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path
 from tidal_plugins.validation import check_flag, check_path
 
 BACKUP = "backup"

@@ -17,10 +17,10 @@ from tidal_plugins.jobs.queue import waiting as waiting_scopes
 from tidal_plugins.model.check import Check, Fault
 from tidal_plugins.model.entry import EPISODE, KINDS, Scope
 from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
-from tidal_plugins.storage.checks import Checks
+from tidal_plugins.storage.capabilities import Checks
 from tidal_plugins.storage.damage import noticed
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import passage_vectors, write_meta
+from tidal_plugins.storage.transactions import retry
 
 _LOST_LOG = Fault(
     "wal", "", "the file was opened without the log that a process had left, and the writes that the log held are lost"
@@ -60,7 +60,7 @@ def check(writer: Writer, indexer: EntryIndexer, now: datetime, repair: bool) ->
     )
 
 
-@repeated
+@retry
 def _rebuilt(storage: Checks) -> bool:
     """Rebuild what an engine can rebuild. Return whether its pages are whole enough; else nothing is changed."""
     try:
@@ -96,7 +96,7 @@ def _of_meaning(writer: Writer) -> list[Fault]:
     return faults
 
 
-@repeated
+@retry
 def _rewrite_meta(writer: Writer) -> None:
     """Write the values about the whole store anew, so that each has an intact copy again."""
     storage = writer.storage

@@ -42,8 +42,8 @@ from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.open import check_writable
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, set_tiers, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tracing import traced
 from tidal_plugins.tuning import ConsolidationTuning
 
@@ -104,7 +104,7 @@ class Consolidator:
             """Run a step and return its results. If it fails, these are the results up to then."""
             done: list[T] = []
             try:
-                repeated(lambda: done.extend(work()))()
+                retry(lambda: done.extend(work()))()
             except (Closed, UnderWay):
                 raise
             except Exception as error:

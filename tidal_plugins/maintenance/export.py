@@ -32,13 +32,12 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import ALL_LINKS, META, STORE, Line, Passage, Record, Storage
-from tidal_plugins.storage.checks import Listing, Listings, Names
+from tidal_plugins.storage.capabilities import Listing, Listings, Names
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import path_of
-from tidal_plugins.storage.salt import reread
-from tidal_plugins.storage.shorthands import write_document
+from tidal_plugins.storage.rows import to_json
+from tidal_plugins.storage.shorthands import reread, write_document
 from tidal_plugins.storage.sqlite.opening import checked_path
-from tidal_plugins.storage.values import to_json
 from tidal_plugins.validation import check_flag
 
 if TYPE_CHECKING:

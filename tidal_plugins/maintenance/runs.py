@@ -15,8 +15,8 @@ from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun
 from tidal_plugins.model.entry import Scope, Tier, derive_id
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Line, Storage, WhereLinks
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, set_tiers, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.storage.workers import begin_work, end_work, has_ended, worker_name
 
 RUNS = "consolidation"
@@ -54,7 +54,7 @@ class Run:
     _changed: bool = False
     """Whether the run has noted a change, or goes on with one that may have."""
 
-    @repeated
+    @retry
     def resume(self) -> None:
         """Go on with a run that was cut off. Raises ``UnderWay`` where one is not."""
         begin_work(self.owner)
@@ -87,7 +87,7 @@ class Run:
             self._changed = True
         self.storage.append_log(self.scope, RUNS, [Line(str(self.id), self.now, before)])
 
-    @repeated
+    @retry
     def close(self) -> str | None:
         """End the run, and return its id if it has changed anything."""
         if self.number is not None:
@@ -149,7 +149,7 @@ KEPT = 1_000
 _KEY = "run"
 
 
-@repeated
+@retry
 def note_run(storage: Storage, scope: Scope, report: Consolidation) -> None:
     """Note a run, unless it did nothing."""
     done = MaintenanceRun(

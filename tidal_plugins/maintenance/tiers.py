@@ -17,14 +17,14 @@ from tidal_plugins.model.entry import CONVERSATION, EPISODE, FACT, GRAPH_CHANNEL
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.settings import RETAINED
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import set_tiers
+from tidal_plugins.storage.transactions import retry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.storage.columns.arrays import Arrays
+    from tidal_plugins.storage.columns.tables import Arrays
 
 PERMANENT = "permanent"
 """Name of the entries that do not fade."""
@@ -79,7 +79,7 @@ def list_archived(storage: Storage, scope: Scope, now: datetime, limit: int, aft
     return [found[id_] for id_ in ids if id_ in found]
 
 
-@repeated
+@retry
 def restore(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> int:
     """Bring an entry back into recall, or an episode with all its entries, and return how many came back.
 
@@ -97,7 +97,7 @@ def restore(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> int:
     return len(tiers)
 
 
-@repeated
+@retry
 def pin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
     """Let an entry fade no more, or an episode's entries, and bring them back into recall."""
     storage = writer.storage
@@ -105,7 +105,7 @@ def pin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
         set_tiers(storage, scope, {one.id: unfading(now) for one in _with_parts(storage, scope, entry)})
 
 
-@repeated
+@retry
 def unpin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
     """Let an entry that was said fade from now on as any other, or an episode's entries. Other kinds never fade."""
     storage, settings = writer.storage, writer.settings

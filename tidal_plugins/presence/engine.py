@@ -27,7 +27,7 @@ from tidal_plugins.presence.ticks import due, mood, set_back, tick
 from tidal_plugins.presence.wording import Writer
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.tuning import Tuning
 
 NOT_ALLOWED = "nobody allowed it: memory.presence.allow(zone=…)"

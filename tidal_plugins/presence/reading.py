@@ -17,7 +17,7 @@ from tidal_plugins.model.presence import Attention, PresenceState, Terms
 from tidal_plugins.presence.unfinished import Unfinished, unfinished
 from tidal_plugins.secrets.finding import secrets
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.tuning import Tuning
 
 _TURNS = 50

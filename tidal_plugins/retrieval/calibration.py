@@ -24,7 +24,7 @@ from tidal_plugins.retrieval.understand import Question
 from tidal_plugins.scoring.ranking import Values, chance, margin
 from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.columns.filters import among
+from tidal_plugins.storage.columns.view import among
 from tidal_plugins.tuning import Tuning
 
 SHIPPED = Path(__file__).with_name("calibration.json")

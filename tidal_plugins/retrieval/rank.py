@@ -36,8 +36,7 @@ from tidal_plugins.scoring.ranking import (
     strength,
 )
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.columns.filters import among
-from tidal_plugins.storage.columns.view import Columns
+from tidal_plugins.storage.columns.view import Columns, among
 from tidal_plugins.tuning import RecallTuning, Tuning
 
 ASSISTANT = "assistant"

@@ -20,7 +20,7 @@ from tidal_plugins.retrieval.request import visible
 from tidal_plugins.retrieval.understand import Query, Question
 from tidal_plugins.scoring.ranking import keyword_strength, reciprocal_rank
 from tidal_plugins.storage.base import Corpus, Storage, Where
-from tidal_plugins.storage.columns.threads import Near
+from tidal_plugins.storage.columns.tables import Near
 from tidal_plugins.storage.columns.view import Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.tuning import RecallTuning, Tuning

@@ -27,7 +27,7 @@ from tidal_plugins.retrieval.supersede import Links, newest_first, replaced_for_
 from tidal_plugins.retrieval.understand import Query, Question
 from tidal_plugins.scoring.ranking import recency
 from tidal_plugins.scoring.text import normal, terms
-from tidal_plugins.storage.columns.filters import among
+from tidal_plugins.storage.columns.view import among
 from tidal_plugins.tuning import Tuning, WhisperTuning
 
 RECENCY, LASTING = "recency", "lasting"

@@ -31,8 +31,8 @@ from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Line, Storage, Where
 from tidal_plugins.storage.damage import intact, whole
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tuning import SignalTuning
 from tidal_plugins.validation import MAX_ID, check_int, page_of
 
@@ -59,7 +59,7 @@ class Ledger:
 
     # sessions
 
-    @repeated
+    @retry
     def open(self, info: SessionInfo, thread: str | None) -> SessionInfo:
         """Store a session under a new id, or return the one that is open already for the same thread and policy."""
         info = replace(info, metadata=self.redact(dict(info.metadata)))
@@ -99,7 +99,7 @@ class Ledger:
         ids = [int(document.key) for document in self.storage.documents(self.scope, SESSIONS)]
         return iter(intact(sorted(ids, reverse=newest_first), self.info))
 
-    @repeated
+    @retry
     def close(self, id: int, now: datetime) -> SessionSummary:
         """Close a session, if it is open, and return its summary."""
         with self.storage.transaction():
@@ -140,7 +140,7 @@ class Ledger:
 
     # signals
 
-    @repeated
+    @retry
     def signal(self, session: int, signal: Signal, now: datetime) -> Signal:
         """Decide on a signal, audit the decision, and store an accepted signal, all in one transaction.
 
@@ -158,7 +158,7 @@ class Ledger:
             raise refused  # only now: the refusal itself is to be stored
         return signal
 
-    @repeated
+    @retry
     def permit(self, session: int, action: str, subject: str, now: datetime) -> None:
         """Decide on an action beside signals, audit the decision and count the action, all in one transaction.
 
@@ -184,7 +184,7 @@ class Ledger:
         self._count(session_node(info.id), more if refused else counters.plus(signal.type, signal.at, now))
         return refused
 
-    @repeated
+    @retry
     def share(self, signal: Signal, now: datetime) -> Signal:
         """Store a signal of the scope itself, which no policy governs."""
         with self.storage.transaction():

@@ -12,8 +12,8 @@ from tidal_plugins.model.session import ACTIONS, Policy
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.repeating import repeated
 from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tuning import Tuning
 
 POLICIES = "policies"
@@ -40,7 +40,7 @@ class Policies:
                 raise InvalidInput(str(error)) from None
         return None, self._checked(policy)
 
-    @repeated
+    @retry
     def declare(self, name: str, policy: Policy) -> None:
         if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
             raise InvalidInput(
@@ -73,7 +73,7 @@ class Policies:
         declared = [document.key for document in self.storage.documents(self.scope, POLICIES)]
         return sorted({*self.settings.policies, *declared})
 
-    @repeated
+    @retry
     def remove(self, name: str) -> None:
         """Remove a stored policy. Raises ``NotFound``, and ``InvalidInput`` for one of ``Settings.policies``."""
         if isinstance(name, str) and name in self.settings.policies:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope, Tier
 
 if TYPE_CHECKING:
@@ -75,28 +74,16 @@ class Where:
 
 
 HEAD, TAIL = 400, 8
-"""Characters of a text's beginning and end that a summary holds."""
+"""Characters of a text's beginning and end that columns give."""
 
 
 class EntrySummary(NamedTuple):
-    """The fields of an entry that ranking needs, without all of its text.
-
-    ``passages`` counts its passages and ``words`` their analysed words. ``head`` and ``tail`` are the first ``HEAD``
-    and the last ``TAIL`` characters of its text.
-    """
+    """An entry without its content: its thread, its tier, and how many passages it has."""
 
     id: str
-    importance: float
-    speaker: str | None
-    role: str | None
-    affect: Affect | None
+    thread: str | None
     tier: Tier | None
     passages: int
-    thread: str | None = None
-    words: int = 0
-    head: str = ""
-    tail: str = ""
-    occurred_at: datetime | None = None
 
 
 class Match(NamedTuple):
@@ -185,7 +172,7 @@ class Entries(Protocol):
 
     @abstractmethod
     def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:
-        """Return summaries of the entries found, by id, without reading their texts. ``where`` filters them."""
+        """Return summaries of the entries found, by id. ``where`` filters them."""
 
     @abstractmethod
     def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:

@@ -13,11 +13,12 @@ from tidal_plugins.settings import StorageSettings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import MEMORY, ReadOnlySQLite, SQLiteStorage, TemporarySQLite
-from tidal_plugins.storage.sqlite.encryption import Key
+from tidal_plugins.storage.sqlite.opening import Key
 
 if TYPE_CHECKING:
     from tidal_plugins.storage.postgres import PostgresStorage
     from tidal_plugins.storage.postgres.replica import ReplicaReads
+
 
 _SCHEME = lazy_re(r"([a-z][a-z0-9+.-]*)://")
 _NEARLY = lazy_re(r"\s*postgres(ql)?:/", re.IGNORECASE)

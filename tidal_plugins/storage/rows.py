@@ -1,4 +1,4 @@
-"""Entries and links as rows of plain values, as engines store them."""
+"""Entries and links as rows of plain values, JSON values, and vectors, as every engine stores them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,85 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from math import isfinite
+from hashlib import blake2b
+from math import isfinite, sqrt
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
 from tidal_plugins.model.link import Link
-from tidal_plugins.storage.base import EntrySummary
-from tidal_plugins.storage.checksums import checksum, is_intact
-from tidal_plugins.storage.damage import ENTRIES, LINKS, Damaged, corrupt
-from tidal_plugins.storage.values import from_json, to_json
+from tidal_plugins.storage.damage import ENTRIES, LINKS, Damaged, checksum, corrupt, is_intact
+from tidal_plugins.storage.entries import EntrySummary
+
+ROUNDING = 1e-6
+"""How far the square of a unit vector's length is from 1 at most: float32 rounds each value by 6e-8 of it."""
+
+# ``json.dumps`` makes an encoder for every call that differs from its defaults, at half the cost of the call.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+
+_SMALL = 1e-200  # squares between this and its inverse have neither vanished nor overflowed
+
+
+def to_json(value: Any) -> str:
+    """Return compact JSON, or raise ``InvalidInput`` for what JSON cannot hold (NaN, bytes, objects)."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"only JSON values can be stored: {error}") from error
+
+
+def from_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise Corrupt("a stored JSON value cannot be read: the file was damaged; restore it from a backup") from error
+
+
+def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return ``vector`` as float32 of length 1, or raise ``InvalidInput``. One that has it stays the same bytes."""
+    try:
+        given = np.asarray(vector)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
+        raise InvalidInput(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
+    values = given.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = float(values @ values)
+    if given.dtype == np.float32 and abs(squared - 1) < ROUNDING:
+        return np.ascontiguousarray(given)
+    if _SMALL < squared < 1 / _SMALL:
+        return np.asarray(values / sqrt(squared), np.float32)
+    peak = float(np.abs(values).max())
+    if not np.isfinite(peak):
+        raise InvalidInput("a vector holds NaN or infinite values; check the embedder")
+    if not peak:
+        raise InvalidInput("a vector of length zero has no direction; check the embedder")
+    values /= peak  # so that squares neither overflow nor vanish
+    return (values / np.linalg.norm(values)).astype(np.float32)
+
+
+@lru_cache(maxsize=1 << 14)
+def number_of(scope: Scope) -> int:
+    """Return the number of a scope, which its rows bear: nothing has to be looked up to know it."""
+    return hashed(path_of(scope))
+
+
+@lru_cache(maxsize=1 << 14)
+def path_of(scope: Scope) -> str:
+    """Return the path of a scope: a JSON array of its segments. The row of a scope has it beside the number."""
+    return to_json(list(scope))
+
+
+def hashed(text: str) -> int:
+    """Return 63 bits of a hash of a text."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
+
 
 FIXED = (
     "id", "kind", "text", "thread", "episode", "position", "speaker", "role", "source", "channel", "trust",
@@ -32,9 +99,7 @@ LINK = (
     "recorded_at", "superseded_at", "metadata",
 )  # fmt: skip
 LINK_COLUMNS = (*LINK, "checksum")
-SUMMARY = ("id", "importance", "speaker", "role", "thread", "occurred_at", "valence", "arousal", "emotions", *TIER)
-
-_SUMMARISED = [FIXED.index(column) for column in SUMMARY if column in FIXED]
+SUMMARY = ("id", "thread", *TIER)
 
 NEVER = 2**63 - 1
 """Stands for no expiry: greater than any time, so that one comparison and one order serve all links."""
@@ -72,7 +137,7 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
         to_json(dict(entry.metadata)),
     )
     tier = tier_row(entry.tier)
-    return (*fixed, checksum(entry.scope, *fixed), *tier, checksum(entry.scope, *_summarised(fixed), *tier))
+    return (*fixed, checksum(entry.scope, *fixed), *tier, checksum(entry.scope, entry.id, *tier))
 
 
 def tier_row(tier: Tier | None) -> tuple[Any, ...]:
@@ -86,7 +151,7 @@ def tier_row(tier: Tier | None) -> tuple[Any, ...]:
 def from_row(row: Row, scope: Scope) -> Entry:
     """Return the entry whose ``COLUMNS`` are ``row``. Raises ``Corrupt`` when they are not as they were written."""
     fixed, stored, tier, short = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 : -1], row[-1]
-    if checksum(scope, *fixed) != stored or checksum(scope, *_summarised(fixed), *tier) != short:
+    if checksum(scope, *fixed) != stored or checksum(scope, row[0], *tier) != short:
         raise _corrupt(row[0])
     (id_, kind, text, thread, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
     (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata) = fixed[12:]
@@ -116,20 +181,12 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 
 def to_summary(row: Row) -> EntrySummary:
-    """Return a summary from the columns ``SUMMARY``, the numbers of passages and words, and the text's two ends.
+    """Return a summary from the columns ``SUMMARY`` and the number of passages.
 
-    Its checksum is verified when the entry is read, as every hit is: a recall ranks hundreds that it does not return.
+    Its checksum is verified when the entry is read, as every hit is.
     """
-    id_, importance, speaker, role, thread, occurred = row[:6]
-    passages, words, head, tail = row[-4:]
-    try:
-        affect, occurred_at = _affect(*row[6:9]), _moment(occurred)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _corrupt(id_) from error
-    tier = _tier(id_, row[9:-4])
-    return EntrySummary(
-        id_, importance, speaker, role, affect, tier, passages, thread, int(words), head, tail, occurred_at
-    )
+    id_, thread, *tier, passages = row
+    return EntrySummary(id_, thread, _tier(id_, tier), passages)
 
 
 def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:
@@ -148,11 +205,6 @@ def _tier(id_: str, row: Row) -> Tier | None:
         raise _corrupt(id_) from error
 
 
-def _summarised(fixed: Row) -> Row:
-    """Return the values of ``SUMMARY`` before the tier's."""
-    return [fixed[place] for place in _SUMMARISED]
-
-
 def _corrupt(id_: Any) -> Corrupt:
     return corrupt(Damaged(ENTRIES, str(id_)))
 
@@ -160,12 +212,7 @@ def _corrupt(id_: Any) -> Corrupt:
 def to_link_row(link: Link, scope: Scope) -> tuple[Any, ...]:
     """Return the values of ``LINK_COLUMNS``."""
     expires_at = NEVER if link.expires_at is None else to_micros(link.expires_at)
-    times = (
-        expires_at,
-        micros_or_none(link.valid_from),
-        micros_or_none(link.valid_until),
-        to_micros(link.recorded_at),
-    )
+    times = (expires_at, micros_or_none(link.valid_from), micros_or_none(link.valid_until), to_micros(link.recorded_at))
     ends = (link.id, link.kind, link.source, link.target, _real(link.weight), micros_or_none(link.anchored_at))
     row = (*ends, *times, micros_or_none(link.superseded_at), to_json(dict(link.metadata)))
     return (*row, checksum(scope, *row))

@@ -1,13 +1,16 @@
-"""Single documents, values about the whole store, vectors, and changes of tiers: shorthands over the contract."""
+"""Shorthands over the contract: single documents, values about the whole store, vectors, changes of tiers, and the salt
+and the key of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tidal_plugins.errors import NotFound
-from tidal_plugins.model.entry import Scope, Tier
+from tidal_plugins.model.entry import Scope, Tier, new_salt, salted_id
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, PassageVectors, Record, Storage
 from tidal_plugins.storage.damage import A_PAGE, withheld
@@ -64,3 +67,43 @@ def set_tiers(storage: Entries, scope: Scope, tiers: Mapping[str, Tier]) -> None
         raise NotFound(f"no entry {shown(missing)} in scope {shown_scope(scope)}")
     records = [Record(replace(entries[id_], tier=tier), passages=None) for id_, tier in tiers.items()]
     storage.put(scope, records, replace=True)
+
+
+SALT, SECRET = "salt", "secret"
+
+_known: WeakKeyDictionary[Storage, str] = WeakKeyDictionary()
+_keys: WeakKeyDictionary[Storage, bytes] = WeakKeyDictionary()
+
+
+def entry_id(storage: Storage, scope: Scope, *parts: object) -> str:
+    """Return the id that an entry made of ``parts`` has in a scope of this store, the same on every retry."""
+    return salted_id(salt(storage), scope, *parts)
+
+
+def salt(storage: Storage) -> str:
+    """Return the salt of a store; a store without one gets it now."""
+    if storage not in _known:
+        _known[storage] = _meta(storage, SALT, new_salt)
+    return _known[storage]
+
+
+def secret(storage: Storage) -> bytes:
+    """Return the key of a store, which hashes and tags are made with; a store without one gets it now."""
+    if storage not in _keys:
+        _keys[storage] = bytes.fromhex(_meta(storage, SECRET, lambda: secrets.token_hex(16)))
+    return _keys[storage]
+
+
+def reread(storage: Storage) -> None:
+    """Let the salt and the key of a store be read again: it was loaded with those of another."""
+    _known.pop(storage, None)
+    _keys.pop(storage, None)
+
+
+def _meta(storage: Storage, name: str, new: Callable[[], str]) -> str:
+    if read_meta(storage, name) is None:  # a store that has one opens without waiting for a writer
+        with storage.transaction():
+            if read_meta(storage, name) is None:
+                write_meta(storage, name, new())
+    value: str = read_meta(storage, name)
+    return value

@@ -134,26 +134,27 @@ class EntryContract(Contract):
             store.put(HERE, changed, replace=True)
         assert store.get(HERE, ["a"])["a"].tier is None
 
-    def test_a_summary_holds_what_ranking_needs(self, store: Storage) -> None:
+    def test_a_summary_has_the_tier_and_counts_the_passages(self, store: Storage) -> None:
         store.put(HERE, [Record(FULL), record("plain")])
         summaries = store.summaries(HERE, ["plain", "full", "unknown"])
         assert set(summaries) == {"full", "plain"}
         for id_, full in store.get(HERE, ["full", "plain"]).items():
-            for name in set(EntrySummary._fields) - {"passages", "words", "head", "tail"}:
+            for name in set(EntrySummary._fields) - {"passages"}:
                 assert getattr(summaries[id_], name) == getattr(full, name), name
         assert (summaries["full"].passages, summaries["plain"].passages) == (0, 1)
-        assert (summaries["full"].words, summaries["plain"].words) == (0, 1)
         assert set(store.summaries(HERE, ["plain", "full"], Where(ids=["full", "unknown"]))) == {"full"}
         assert store.summaries(HERE, ["plain", "full"], Where(exclude=["plain", "full"])) == {}
 
     @pytest.mark.parametrize("text", ["short", "long " * 200 + "until the end?", "東京 🙂"])
-    def test_a_summary_has_the_beginning_and_the_end_of_the_text(self, store: Storage, text: str) -> None:
+    def test_columns_give_the_beginning_and_the_end_of_a_text(self, store: Storage, text: str) -> None:
         store.put(HERE, [record("a", text)])
-        summary = store.summaries(HERE, ["a"])["a"]
-        assert text.startswith(summary.head)
-        assert text.endswith(summary.tail)
-        assert len(summary.head) == min(400, len(text))
-        assert len(summary.tail) == min(8, len(text))
+        with store.snapshot():
+            columns = store.columns(HERE)
+            [(head, tail)] = columns.heads(columns.rows(["a"]))
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert len(head) == min(400, len(text))
+        assert len(tail) == min(8, len(text))
 
     # adjacent
 

@@ -21,7 +21,7 @@ from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, Entry, Scope
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
-from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.tuning import GraphTuning
 
 CITED = 3

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.reader import ReaderUsage
 from tidal_plugins.storage.base import STORE, Storage
-from tidal_plugins.storage.measures import count_keys
-from tidal_plugins.storage.repeating import repeated
+from tidal_plugins.storage.capabilities import count_keys
 from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tuning import ReaderTuning
 
 MODEL = "job:model"
@@ -37,7 +37,7 @@ class Budget:
     settings: ReaderTuning
     zone: ZoneInfo
 
-    @repeated
+    @retry
     def take_call(self, scope: Scope, now: datetime) -> None:
         """Count a call before it is made, so that several processes keep to one budget. Raises ``Spent``."""
         with self.storage.transaction():
@@ -47,7 +47,7 @@ class Budget:
             self._write_today(now, calls + 1, tokens)
             self.add(scope, calls=1)
 
-    @repeated
+    @retry
     def give_back_call(self, scope: Scope, now: datetime) -> None:
         """Take back a call that was counted and not made."""
         with self.storage.transaction():
@@ -55,7 +55,7 @@ class Budget:
             self._write_today(now, max(0, calls - 1), tokens)
             self.add(scope, calls=-1)
 
-    @repeated
+    @retry
     def add_tokens(self, scope: Scope, tokens_in: int, tokens_out: int, now: datetime) -> None:
         """Count the tokens of a call after it was made."""
         with self.storage.transaction():

@@ -35,7 +35,7 @@ from tidal_plugins.model.reader import ModelAnswer
 from tidal_plugins.protocols import TurnReader
 from tidal_plugins.secrets.finding import blanked, secrets
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.storage.values import to_json
+from tidal_plugins.storage.rows import to_json
 from tidal_plugins.tuning import Tuning
 
 logger = logging.getLogger(__name__)

@@ -1,26 +1,41 @@
-"""Postings: which passages of a scope have a word, and how often, held in memory for the words that were asked for.
+"""Keyword search: which passages of a scope have a word, and how often, in memory for the words that were asked for.
 
-Columns hold the lengths of passages, so BM25 is computed over these arrays, exactly and over every word of a query.
+Columns hold the lengths of passages, so BM25 is computed over these arrays, as FTS5 computes it, exactly and over every
+word of a query.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from tidal_plugins.storage.bm25 import frequency, rarity
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from tidal_plugins.storage.columns.tables import Arrays, Rows, places_of
 
-    from tidal_plugins.storage.columns.arrays import Arrays, Rows
+K1, B = 1.2, 0.75
+"""The parameters of BM25."""
 
-    Read = Callable[[Sequence[tuple[str, "Posting | None"]]], NDArray[np.int64]]
-    """A function that returns what the store has beyond the known postings of words: rows of the place of a word, the
-    key of a passage, and how often it has the word."""
+LEAST_RARITY = 1e-6
+"""The rarity of a word that more than half of all passages have."""
+
+
+def rarity(passages: int, having: int) -> float:
+    """Return how much a word counts that ``having`` of all passages have."""
+    return max(math.log(max(passages - having + 0.5, LEAST_RARITY) / (having + 0.5)), LEAST_RARITY)
+
+
+def frequency(times: Any, length: Any, mean_length: float) -> Any:
+    """Return how much it counts that a passage of ``length`` tokens has a word so many times.
+
+    Both may be arrays of numbers, which give an array.
+    """
+    return times * (K1 + 1) / (times + K1 * (1 - B + B * length / mean_length))
+
 
 NAME = "postings"
 
@@ -42,6 +57,11 @@ class Posting(NamedTuple):
     having: int
     rows: NDArray[np.int32]
     times: NDArray[np.uint16]
+
+
+Read = Callable[[Sequence[tuple[str, Posting | None]]], NDArray[np.int64]]
+"""A function that returns what the store has beyond the known postings of words: rows of the place of a word, the key
+of a passage, and how often it has the word."""
 
 
 class Postings:
@@ -86,8 +106,6 @@ def scored(
 
     ``words`` are the lengths of the scope's passages, ``passages`` and ``mean_words`` are of the whole index.
     """
-    import numpy as np
-
     if not any(len(posting.rows) for posting in postings):
         return np.empty(0, np.int64), np.empty(0)
     rows = np.concatenate([posting.rows for posting in postings])
@@ -108,13 +126,10 @@ def distinct(terms: Sequence[str]) -> list[str]:
 def gathered(asked: Sequence[Posting | None], found: NDArray[np.int64], arrays: Arrays, last: int) -> list[Posting]:
     """Return postings with what is new of each: ``found`` has a row for each passage and word, with the place of the
     word among those asked for, the key of the passage and how often it has the word. ``last`` is the last key read."""
-    import numpy as np
-
     found = found[np.lexsort((found[:, 1], found[:, 0]))]
     ends, keys = np.searchsorted(found[:, 0], np.arange(len(asked)), "right").tolist(), arrays.passages["key"]
-    rows = np.searchsorted(keys, found[:, 1]).clip(max=max(len(keys) - 1, 0))
-    there = keys[rows] == found[:, 1] if len(keys) else np.zeros(len(found), bool)
-    rows, times = rows.astype(np.int32), found[:, 2].clip(max=2**16 - 1).astype(np.uint16)
+    places, there = places_of(keys, found[:, 1])
+    rows, times = places.astype(np.int32), found[:, 2].clip(max=2**16 - 1).astype(np.uint16)
     postings = list[Posting]()
     for known, start, end in zip(asked, [0, *ends], ends, strict=False):
         chosen = there[start:end]
@@ -138,7 +153,5 @@ def _within(posting: Posting, passages: int) -> Posting:
 
 
 def _joined(known: Posting, new: Posting) -> Posting:
-    import numpy as np
-
     rows, times = np.concatenate([known.rows, new.rows]), np.concatenate([known.times, new.times])
     return Posting(new.last, known.having + new.having, rows, times)

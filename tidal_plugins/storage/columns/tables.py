@@ -1,15 +1,23 @@
-"""The arrays of one scope, which grow as entries are stored."""
+"""The arrays of one scope, which grow as entries are stored, and the order of entries in their threads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import Any, NamedTuple, Protocol, overload
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
+from tidal_plugins.storage.columns.binary import Codes, room
+from tidal_plugins.storage.damage import Damaged
+
+Passes = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+"A function that returns for rows of entries whether a filter lets them through."
+Rows = NDArray[np.int64]
 EARLIEST, LATEST = -(2**63), 2**63 - 1
 """Stand for a time that is missing: it lies before, or after, all others."""
 
@@ -85,8 +93,6 @@ class Table:
     """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
-        import numpy as np
-
         self.rows = 0
         self._arrays = {name: np.empty(0, kind) for name, kind in fields.items()}
 
@@ -96,8 +102,6 @@ class Table:
 
     def extend(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
         """Append rows: every column, all equally long."""
-        import numpy as np
-
         end = self.rows + len(columns["key"])
         if end > len(self._arrays["key"]):
             grown = {}
@@ -132,21 +136,15 @@ class Ids(Sequence[str]):
     """
 
     def __init__(self) -> None:
-        import numpy as np
-
         self._ends, self._bytes, self._rows = np.zeros(1, np.int64), np.empty(0, np.uint8), 0
 
     def extend(self, ids: Iterable[str]) -> None:
         """Append ids."""
-        import numpy as np
-
         encoded = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
         self.append(np.fromiter(map(len, encoded), np.int64, len(encoded)), np.frombuffer(b"".join(encoded), np.uint8))
 
     def append(self, lengths: NDArray[np.int64], characters: NDArray[np.uint8]) -> None:
         """Append ids that are given as the lengths of their UTF-8 and as its bytes."""
-        import numpy as np
-
         begin, rows = int(self._ends[self._rows]), self._rows + len(lengths)
         end = begin + len(characters)
         if rows >= len(self._ends):
@@ -165,15 +163,11 @@ class Ids(Sequence[str]):
 
     def part(self, first: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Return the ids of some rows as :meth:`append` takes them."""
-        import numpy as np
-
         ends = self._ends[first : end + 1]
         return np.diff(ends), self._bytes[ends[0] : ends[-1]]
 
     def taken(self, rows: NDArray[np.int64]) -> Ids:
         """Return the ids of some rows, in that order."""
-        import numpy as np
-
         new = Ids()
         for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else ():
             new.append(*self.part(int(run[0]), int(run[-1]) + 1))
@@ -188,8 +182,6 @@ class Ids(Sequence[str]):
 
     def at(self, rows: NDArray[np.int64]) -> list[str]:
         """Return the ids of some rows."""
-        import numpy as np
-
         if len(rows) <= FEW:
             return [self[row] for row in rows.tolist()]
         starts, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
@@ -213,6 +205,164 @@ class Ids(Sequence[str]):
         return self._bytes[self._ends[row] : self._ends[row + 1]].tobytes().decode("utf-8", "surrogatepass")
 
 
-def room(rows: int) -> int:
-    """Return for how many rows to make room when there are more than fit: an eighth beyond them."""
-    return rows + rows // 8 + 64
+UNSORTED = 2048
+"""New entries from which on all are sorted anew, or a 64th of all if these are more."""
+
+
+class Threads(Protocol):
+    """The columns that say where entries stand in their threads, by key."""
+
+    @property
+    def key(self) -> NDArray[np.int64]: ...
+
+    @property
+    def kind(self) -> NDArray[np.int32]: ...
+
+    @property
+    def thread(self) -> NDArray[np.int32]: ...
+
+    @property
+    def occurred_at(self) -> NDArray[np.int64]: ...
+
+
+class Near(NamedTuple):
+    """Entries that stand near others in their threads: ``other`` stands ``places`` after ``row``, or before it."""
+
+    row: NDArray[np.int64]
+    other: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+class _Sorted(NamedTuple):
+    """The first ``rows`` entries in the order of thread, kind, time and key. ``place`` is where each row stands."""
+
+    rows: int
+    order: NDArray[np.int64]
+    place: NDArray[np.int64]
+    threads: NDArray[np.int32]
+
+
+class ThreadOrder:
+    """Finds the entries before and after others in their threads."""
+
+    def __init__(self) -> None:
+        self._sorted: _Sorted | None = None
+        self._lock = threading.Lock()
+
+    def near(self, arrays: Threads, rows: NDArray[np.int64], reach: int, passes: Passes) -> Near:
+        """Return what stands at most ``reach`` places from each of ``rows``, counting only what passes."""
+        held = self._brought(arrays)
+        rows = rows[arrays.thread[rows] >= 0]
+        mixed = np.isin(arrays.thread[rows], arrays.thread[held.rows :])
+        found, left = _adjacent(arrays, held, rows[~mixed], reach, passes)
+        slow = [*left.tolist(), *rows[mixed].tolist()]
+        parts = [found, *(_adjacent_to(arrays, held, row, reach, passes) for row in slow)]
+        return Near(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def _brought(self, arrays: Threads) -> _Sorted:
+        held, count = self._sorted, len(arrays.key)
+        if held is None or held.rows > count or count - held.rows > max(UNSORTED, held.rows // 64):
+            with self._lock:
+                order = np.lexsort((arrays.key, arrays.occurred_at, arrays.kind, arrays.thread))
+                place = np.empty(count, np.int64)
+                place[order] = np.arange(count)
+                held = self._sorted = _Sorted(count, order, place, arrays.thread[order])
+        return held
+
+
+def _adjacent(
+    arrays: Threads, held: _Sorted, rows: NDArray[np.int64], reach: int, passes: Passes
+) -> tuple[Near, NDArray[np.int64]]:
+    """Return what stands beside entries whose threads are all sorted, and the rows for which more must be looked at,
+    since a neighbour does not pass."""
+    steps = np.array([step for step in range(-reach, reach + 1) if step], np.int64)
+    at = held.place[rows][:, None] + steps
+    other = held.order[at.clip(0, max(held.rows - 1, 0))] if held.rows else at
+    own = rows[:, None]
+    beside = [(at >= 0), (at < held.rows), arrays.thread[other] == arrays.thread[own]]
+    inside = np.logical_and.reduce([*beside, arrays.kind[other] == arrays.kind[own]])
+    fit = np.ones(len(rows), bool)
+    if inside.any():
+        passed = np.ones(inside.shape, bool)
+        passed[inside] = passes(other[inside])
+        fit = np.logical_and.reduce(passed, axis=1)
+    kept = inside & fit[:, None]
+    places = np.broadcast_to(steps, kept.shape)
+    return Near(np.broadcast_to(own, kept.shape)[kept], other[kept], places[kept]), rows[~fit]
+
+
+def _adjacent_to(arrays: Threads, held: _Sorted, row: int, reach: int, passes: Passes) -> Near:
+    """Return what stands beside one entry, among all of its thread."""
+    thread, kind = arrays.thread[row], arrays.kind[row]
+    low, high = np.searchsorted(held.threads, thread, "left"), np.searchsorted(held.threads, thread, "right")
+    known = np.concatenate([held.order[low:high], held.rows + np.flatnonzero(arrays.thread[held.rows :] == thread)])
+    known = known[arrays.kind[known] == kind]
+    known = known[np.logical_or(passes(known), known == row)]
+    known = known[np.lexsort((arrays.key[known], arrays.occurred_at[known]))]
+    at = int(np.flatnonzero(known == row)[0])
+    before, after = known[max(0, at - reach) : at], known[at + 1 : at + 1 + reach]
+    places = np.concatenate([np.arange(-len(before), 0), np.arange(1, len(after) + 1)])
+    other = np.concatenate([before, after])
+    return Near(np.full(len(other), row), other, places)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """The columns of a scope. They are shared: read only.
+
+    Those of ``ENTRY`` and ``OF_PASSAGES`` have one row for each entry, by key; ``passages`` has those of ``PASSAGE``,
+    by key. ``units`` are vectors of length 1, by the row that ``passages`` gives them; ``None`` if only their ``codes``
+    are held. ``damaged`` are rows that were left out.
+    """
+
+    names: Names
+    ids: Ids
+    key: NDArray[np.int64]
+    kind: NDArray[np.int32]
+    channel: NDArray[np.int32]
+    role: NDArray[np.int32]
+    speaker: NDArray[np.int32]
+    thread: NDArray[np.int32]
+    source: NDArray[np.int32]
+    tags: NDArray[np.int32]
+    importance: NDArray[np.float64]
+    occurred_at: NDArray[np.int64]
+    recorded_at: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    valid_until: NDArray[np.int64]
+    valence: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    anchored_at: NDArray[np.int64]
+    half_life: NDArray[np.float64]
+    cold_at: NDArray[np.int64]
+    archived_at: NDArray[np.int64]
+    expires_at: NDArray[np.int64]
+    first_passage: NDArray[np.int32]
+    count: NDArray[np.int32]
+    words: NDArray[np.int32]
+    passages: Mapping[str, NDArray[Any]]
+    units: NDArray[np.float32] | None
+    codes: Codes | None
+    dimensions: int
+    damaged: Sequence[Damaged]
+    order: ThreadOrder
+    notes: dict[str, Any]
+    """What readers know of the entries, by name: it is shared, and lasts as long as no entry goes or is replaced."""
+
+    @property
+    def rows(self) -> int:
+        """Return how many entries there are."""
+        return len(self.key)
+
+    @cached_property
+    def vectored(self) -> Rows:
+        """Return the rows of the passages that have a vector, by its row."""
+        return np.flatnonzero(self.passages["unit"] >= 0)
+
+
+def places_of(known: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where keys are among those known, which are sorted, and which of them are there."""
+    if not len(known):
+        return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+    return places, known[places] == keys

@@ -3,21 +3,94 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
 
-from tidal_plugins.errors import InvalidInput
-from tidal_plugins.storage.columns.arrays import Arrays
-from tidal_plugins.storage.columns.codes import Codes, candidates
-from tidal_plugins.storage.columns.filters import passing, strange
+import numpy as np
+from numpy.typing import NDArray
+
+from tidal_plugins.errors import Corrupt, InvalidInput
+from tidal_plugins.model.clock import to_micros
+from tidal_plugins.storage.columns.binary import Codes, candidates
+from tidal_plugins.storage.columns.tables import Arrays, Near, Rows, places_of
 from tidal_plugins.storage.entries import Match, PassageVectors, Span, Where
+from tidal_plugins.storage.rows import from_json
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+STRANGE = ("ids", "episodes", "positions", "metadata", "exclude")
+"""The parts of a filter that are about no column."""
 
-    from tidal_plugins.storage.columns.arrays import Rows
-    from tidal_plugins.storage.columns.threads import Near
+FEW = 8
+"""Numbers up to which one comparison after the other is faster than a search."""
+
+_NOTHING = Where()
+
+
+def passing(arrays: Arrays, rows: Rows, where: Where) -> NDArray[np.bool_]:
+    """Return which entries pass the parts of a filter that are about columns."""
+    ok = np.ones(len(rows), bool)
+    named = {"kind": where.kinds, "thread": where.threads, "speaker": where.speakers, "source": where.sources}
+    for column, names in named.items():
+        if names is not None:
+            ok &= among(getattr(arrays, column)[rows], arrays.names.known(names))
+    if where.not_channels:
+        ok &= ~among(arrays.channel[rows], arrays.names.known(where.not_channels))
+    if where.tags is not None:
+        ok &= _tagged(arrays, rows, frozenset(where.tags))
+    if where.least_importance is not None:
+        ok &= arrays.importance[rows] >= where.least_importance
+    for passed in _in_time(arrays, rows, where):
+        ok &= passed
+    return ok
+
+
+def strange(where: Where) -> dict[str, Any]:
+    """Return by name the parts of a filter that are about no column, if they ask for anything."""
+    return {name: value for name in STRANGE if (value := getattr(where, name)) != getattr(_NOTHING, name)}
+
+
+def among(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.bool_]:
+    """Return where a column has one of some numbers."""
+    if len(numbers) > FEW:
+        return np.isin(column, np.array(numbers, np.int32))
+    found = np.zeros(len(column), bool)
+    for number in numbers:
+        found |= column == number
+    return found
+
+
+def _tagged(arrays: Arrays, rows: Rows, tags: frozenset[str]) -> NDArray[np.bool_]:
+    """Return which entries have any of some tags."""
+    column = arrays.tags[rows]
+    there = (np.flatnonzero(np.bincount(column + 1)) - 1).tolist()
+    return among(column, [number for number in there if not tags.isdisjoint(_tags(arrays.names[number]))])
+
+
+@lru_cache(maxsize=1 << 16)
+def _tags(text: str | None) -> frozenset[str]:
+    """Return the tags of an entry; none of a damaged one."""
+    try:
+        found = from_json(text or "[]")
+    except Corrupt:
+        return frozenset()
+    return frozenset(tag for tag in found if isinstance(tag, str)) if isinstance(found, list) else frozenset()
+
+
+def _in_time(arrays: Arrays, rows: Rows, where: Where) -> Iterator[NDArray[np.bool_]]:
+    if where.since is not None:
+        yield arrays.occurred_at[rows] >= to_micros(where.since)
+    if where.until is not None:
+        yield arrays.occurred_at[rows] < to_micros(where.until)
+    if where.known_at is not None:
+        yield arrays.recorded_at[rows] <= to_micros(where.known_at)
+    if where.due_by is not None:
+        cold = arrays.cold_at[rows]
+        yield (arrays.anchored_at[rows] < cold) & (cold <= to_micros(where.due_by))
+    if where.active_at is not None:
+        now = to_micros(where.active_at)
+        yield (arrays.valid_from[rows] <= now) & (arrays.valid_until[rows] > now)
+        if not where.include_archived:
+            yield (arrays.archived_at[rows] > now) & (arrays.expires_at[rows] > now)
 
 
 class Found(NamedTuple):
@@ -30,8 +103,6 @@ class Found(NamedTuple):
     @classmethod
     def none(cls) -> Self:
         """Return that nothing was found."""
-        import numpy as np
-
         return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
@@ -70,8 +141,6 @@ class Columns(ABC):
         If only codes are held, these are the best of the candidates that codes give, compared exactly. Raises
         ``InvalidInput`` for a vector of another size.
         """
-        import numpy as np
-
         arrays = self.arrays
         if arrays.dimensions and len(unit) != arrays.dimensions:
             raise InvalidInput(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
@@ -92,8 +161,6 @@ class Columns(ABC):
 
         The filter is looked up for the nearest alone. If few of them pass, it is looked up for all first.
         """
-        import numpy as np
-
         vectored, entry = self.arrays.vectored, self.arrays.passages["entry"]
         rows = codes.nearest(unit, size, lambda rows: self.passes(entry[vectored[rows]].astype(np.int64), where))
         if len(rows) < min(size, len(vectored)):
@@ -107,8 +174,6 @@ class Columns(ABC):
         It goes down the ranking in growing steps. If so few pass that it would go halfway, it filters all first. The
         first step is twice ``k``: a third of a conversation's entries are its episodes, which few filters let through.
         """
-        import numpy as np
-
         entry, size = self.arrays.passages["entry"], 2 * k + 4
         while k > 0 and len(passages):
             order = top(scores, min(size, len(scores)))
@@ -130,8 +195,6 @@ class Columns(ABC):
     def cosines_of_all(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept: one recall searches
         several times."""
-        import numpy as np
-
         assert self.arrays.units is not None
         asked = unit.tobytes()
         if self._asked is not None and self._asked[0] == asked:
@@ -146,8 +209,6 @@ class Columns(ABC):
 
         They are 0 and −1 for an entry without a vector.
         """
-        import numpy as np
-
         if not len(rows):
             return np.zeros(0), np.empty(0, np.int64)
         place, passages = self.passages_of(rows)
@@ -169,8 +230,6 @@ class Columns(ABC):
 
     def passages_of(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return the rows of all passages of entries, each after the place of its entry in ``rows``."""
-        import numpy as np
-
         counts = self.arrays.count[rows].astype(np.int64)
         place = np.repeat(np.arange(len(rows)), counts)
         within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -206,8 +265,6 @@ class Columns(ABC):
 
     def passes(self, rows: Rows, where: Where) -> NDArray[np.bool_]:
         """Return which entries a filter lets through."""
-        import numpy as np
-
         ok = passing(self.arrays, rows, where)
         if self._last is not None:
             ok &= self.arrays.key[rows] <= self._last
@@ -226,8 +283,6 @@ class Columns(ABC):
         for known, accepted, rejected in self._chosen:
             if known == asked:
                 return accepted, rejected
-        import numpy as np
-
         excluded, accepted, rejected = asked.get("exclude", ()), None, None
         if wanted := {name: value for name, value in asked.items() if name != "exclude"}:
             accepted = self.of_keys(self.select(Where(**wanted)))[0]
@@ -239,30 +294,20 @@ class Columns(ABC):
 
     def of_keys(self, keys: Rows) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of those entries that have columns, and for each key whether its entry does."""
-        return _places(self.arrays.key, keys)
+        places, there = places_of(self.arrays.key, keys)
+        return places[there], there
 
     def passages_of_keys(self, keys: Rows) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of those passages that have columns, and for each key whether its passage does."""
-        return _places(self.arrays.passages["key"], keys)
+        places, there = places_of(self.arrays.passages["key"], keys)
+        return places[there], there
 
 
 def top(scores: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
     """Return the positions of the ``count`` highest scores, best first, ties in the order stored."""
-    import numpy as np
-
     if count < len(scores):
         threshold = np.partition(scores, -count)[-count]
         chosen = np.flatnonzero(scores >= threshold)
     else:
         chosen = np.arange(len(scores))
     return chosen[np.argsort(-scores[chosen], kind="stable")][:count]
-
-
-def _places(known: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    import numpy as np
-
-    if not len(known):
-        return np.empty(0, np.int64), np.zeros(len(keys), bool)
-    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
-    there = known[places] == keys
-    return places[there], there

@@ -9,36 +9,33 @@ from typing import Any
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.checks import Checks, Examined
-from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
-from tidal_plugins.storage.damage import UNKNOWN
-from tidal_plugins.storage.postgres.base import ALL, PostgresBase
+from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.postgres.dialect import facets_of
-from tidal_plugins.storage.postgres.numbers import number_of
-from tidal_plugins.storage.postgres.saving import Saved
 from tidal_plugins.storage.postgres.schema import GONE_SUM
-from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, row_faults
-from tidal_plugins.storage.values import from_json
+from tidal_plugins.storage.postgres.search import Saved
+from tidal_plugins.storage.postgres.store import ALL, PostgresBase
+from tidal_plugins.storage.rows import from_json, number_of
+from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults
 
 BATCH = 2000
 """Rows that are read at a time."""
 
-_OWNERS = """
+_OF_OWNERS = """
     SELECT e.scope, e.id FROM tidal_entries e WHERE e.scope = %s AND (
         NOT EXISTS (SELECT 1 FROM tidal_passages p WHERE p.scope = e.scope AND p.entry = e.key)
         OR e.key IN (SELECT p.entry FROM tidal_passages p WHERE p.scope = e.scope AND p.key IN (%s - 1, %s + 1))
     )
 """  # an entry may have no other passage, and the passages of one mostly follow each other
-_PASSAGES = """
+_OF_PASSAGES = """
     SELECT p.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM tidal_passages p
     LEFT JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
 """
-_VECTORS = """
-    SELECT p.scope, e.id, p.start, p."end", p.key, v.vector, v.checksum FROM tidal_passages p
+_OF_VECTORS = """
+    SELECT p.scope, e.id, p.start, p."end", p.key, v.scope, v.vector, v.checksum FROM tidal_passages p
     CROSS JOIN tidal_state t JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
     LEFT JOIN tidal_vectors v ON v.scope = p.scope AND v.generation = t.generation AND v.passage = p.key
 """
-_UNWORDED = """
+_OF_WORDLESS = """
     SELECT p.scope, e.id, p.start, p."end" FROM tidal_passages p
     JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
     LEFT JOIN LATERAL (
@@ -72,7 +69,7 @@ _REFILE = {
     "entries": "UPDATE tidal_entries SET tagged = %s::text[], facets = %s::text[] WHERE scope = %s AND id = %s",
     "links": "UPDATE tidal_links SET facets = %s::text[] || %s::text[] WHERE scope = %s AND id = %s",
 }
-_ORPHANS = {
+_OF_ORPHANS = {
     "passages": """
         SELECT count(*) FROM tidal_passages p
         WHERE NOT EXISTS (SELECT 1 FROM tidal_entries e WHERE e.scope = p.scope AND e.key = p.entry)
@@ -120,15 +117,18 @@ _REBUILD = (
 )
 
 
-class CheckStore(PostgresBase, Checks):
+class CheckStore(PostgresBase, SQLChecks):
     """Examines a database. Pages and indexes are the server's matter: its ``amcheck`` looks at them."""
 
+    of_passages, of_owners, of_vectors = _OF_PASSAGES, _OF_OWNERS, _OF_VECTORS
+    of_wordless, of_orphans = _OF_WORDLESS, _OF_ORPHANS
+
     def examine(self) -> Examined:
-        unindexed: dict[Scope, dict[str, list[tuple[int, int]]]] = {}
+        unindexed: Unindexed = {}
         with self.snapshot():
             paths = self._db.rows(ALL, "SELECT scope, path FROM tidal_scopes")
             scopes = dict(_known(paths))
-            faults = [*self._rows_of(scopes), *self._index(scopes, unindexed), *self._counts()]
+            faults = [*self._rows_of(scopes), *self._index_faults(scopes, unindexed), *self._counts()]
             rows = {table: int(self._db.one(ALL, f"SELECT count(*) FROM tidal_{table}")) for table in TABLES}
         return Examined(rows, faults, unindexed)
 
@@ -160,33 +160,14 @@ class CheckStore(PostgresBase, Checks):
             if not Saved(first, last, changes, centre, stored).holds(scope, columns):
                 yield Fault("saved_columns", f"{scope} {first}", BROKEN, True)
 
-    def _index(
-        self, scopes: dict[int, Scope], unindexed: dict[Scope, dict[str, list[tuple[int, int]]]]
-    ) -> Iterator[Fault]:
-        """Yield the faults of passages, their words and their vectors, and note the entries to index anew."""
+    def _each(self, table: str, sql: str) -> Iterator[Any]:
+        return self._all(sql)
 
-        def note(scope: int, id_: str | None, *span: int) -> None:
-            if id_ is not None and scope in scopes:
-                unindexed.setdefault(scopes[scope], {}).setdefault(id_, []).extend([(span[0], span[1])] if span else [])
+    def _owners(self, scope: int, key: int) -> Iterable[tuple[int, str]]:
+        return self._db.rows(ALL, self.of_owners, scope, key, key)
 
-        for scope, key, id_, *place, stored in self._all(_PASSAGES):
-            if id_ is None or passage_checksum(scope, key, id_, *place) != stored:
-                owners = [(scope, id_)] if id_ is not None else []
-                around = self._db.rows(ALL, _OWNERS, scope, key, key)
-                owners += [owner for owner in around if passage_checksum(scope, key, owner[1], *place) == stored]
-                for owner in owners:
-                    note(*owner)
-                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, BROKEN, True)
-        for scope, id_, start, end, passage, vector, stored in self._all(_VECTORS):
-            if vector is None or vector_checksum(passage, scope, vector) != stored:
-                note(scope, id_, start, end)
-                yield Fault("vectors", id_, "it is missing" if vector is None else BROKEN, True)
-        for scope, id_, start, end in self._all(_UNWORDED):
-            note(scope, id_, start, end)
-            yield Fault("keywords", id_, "its words are not those of its passage", True)
-        for table, sql in _ORPHANS.items():
-            if number := self._db.one(ALL, sql):
-                yield Fault(table, "", f"{number} rows belong to nothing", True)
+    def _count(self, sql: str) -> int:
+        return int(self._db.one(ALL, sql))
 
     def _counts(self) -> Iterator[Fault]:
         if self._db.rows(ALL, _COUNTED) != self._db.rows(ALL, _KEPT):

@@ -1,27 +1,224 @@
-"""Blocks of statements: the transactions and snapshots of each thread, on connections of a pool."""
+"""Connections to a PostgreSQL server, and the transactions and snapshots of each thread on them.
+
+``psycopg_pool`` connects in threads of its own and answers a wrong password or a server that is down with a timeout.
+The pool here connects in the thread that asks, so that the error says what is wrong, and a child process starts with
+none.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tidal_plugins.errors import Closed, QueryTimeout, ReadOnly, StorageError
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from tidal_plugins.errors import Busy, Closed, InvalidInput, QueryTimeout, ReadOnly, StorageError
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.postgres.numbers import number_of, path_of
-from tidal_plugins.storage.postgres.opening import connected, local, session
-from tidal_plugins.storage.postgres.pool import MOST_CONNECTIONS, Pool
-from tidal_plugins.storage.postgres.translation import TOO_LONG, is_lost, shown_url, translated, translation
-from tidal_plugins.storage.postgres.work import ANY, Limit, Statement, Work
+from tidal_plugins.storage.postgres.dialect import (
+    TOO_LONG,
+    adapt,
+    is_ambiguous,
+    is_lost,
+    shown_url,
+    translated,
+    translation,
+)
+from tidal_plugins.storage.rows import number_of, path_of
+from tidal_plugins.storage.transactions import Block, Deadlines, Limit
 
-if TYPE_CHECKING:
-    import psycopg
+CONNECT_SECONDS = 10
+"""Seconds that connecting may take, unless the URL has a ``connect_timeout``."""
 
-SLOW_SHARE = 0.1
-"""Share of its deadline from which on a question is slow."""
+# A pooler answers with a number of its own instead of that of the server's process: then nothing lasts longer than a
+# transaction, since the next one may run on the connection of somebody else.
+_SESSION = """
+    WITH pooled (p) AS (SELECT pg_backend_pid() <> %s)
+    SELECT set_config('lock_timeout', %s, pooled.p), set_config('synchronous_commit', %s, pooled.p),
+        set_config('default_transaction_read_only', %s, pooled.p), set_config('jit', 'off', pooled.p),
+        set_config('client_min_messages', 'error', pooled.p), pooled.p, current_setting('server_encoding') FROM pooled
+"""
+_LOCAL = """
+    SELECT set_config('lock_timeout', %s, true), set_config('synchronous_commit', %s, true),
+        set_config('default_transaction_read_only', %s, true), set_config('jit', 'off', true)
+"""
+
+
+def session(*, durable: bool, busy_timeout: float, read_only: bool) -> list[str]:
+    """Return the values of the settings of a connection."""
+    return [str(max(1, int(busy_timeout * 1000))), "on" if durable else "off", "on" if read_only else "off"]
+
+
+def local(connection: psycopg.Connection[Any], settings: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    """Return statements that begin a transaction with the settings, if the connection is one of a pooler."""
+    return [(_LOCAL, settings)] if connection.prepare_threshold is None else []
+
+
+def connected(url: str, path: str, settings: Sequence[str]) -> psycopg.Connection[Any]:
+    """Return a new connection. ``path`` is the URL without its secrets. Raises ``StorageError``.
+
+    Nothing is prepared on a connection of a pooler, which may lead to another server process each time.
+    """
+    if is_ambiguous(url):  # the client would take a part of the password for the host, and show it
+        raise InvalidInput("the URL cannot be read; write @ / ? # in its password as %40 %2F %3F %23")
+    with translated(path):
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:  # its message shows the URL
+            raise InvalidInput("the URL cannot be read; write postgresql://user:password@host/database") from None
+        waits = {} if "connect_timeout" in given else {"connect_timeout": CONNECT_SECONDS}
+        connection = psycopg.connect(url, autocommit=True, prepare_threshold=None, client_encoding="UTF8", **waits)
+        try:
+            adapt(connection)
+            found = connection.execute(_SESSION, [connection.info.backend_pid, *settings]).fetchone()
+            if found is None or found[-1] != "UTF8":
+                raise StorageError(f"the database at {path} is not encoded in UTF-8; create one that is")
+            if not found[-2]:
+                connection.prepare_threshold = 1
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+MOST_CONNECTIONS = 16
+"""Connections of a store at a time. A block that finds none free waits for one."""
+
+IDLE = 300.0
+"""Seconds after which a connection that nobody used is closed when another one is given back."""
+
+
+class Pool:
+    """Gives out connections, the one last used first."""
+
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], most: int, timeout: float) -> None:
+        self._connect, self._most, self._timeout = connect, most, timeout
+        self._free: list[tuple[float, psycopg.Connection[Any]]] = []
+        self._inherited: list[object] = []
+        self._given, self._closed = 0, False
+        self._changed = threading.Condition()
+
+    def take(self) -> psycopg.Connection[Any]:
+        """Return a free connection, or a new one. Raises ``Busy`` if all stay in use for too long."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._given < self._most, self._timeout):
+                raise Busy(f"all {self._most} connections are in use; try again, or use fewer threads")
+            self._given += 1
+            if self._free:
+                return self._free.pop()[1]
+        try:
+            return self._connect()
+        except BaseException:
+            self._returned()
+            raise
+
+    def give_back(self, connection: psycopg.Connection[Any], *, usable: bool) -> None:
+        """Keep a connection for the next block, or close it."""
+        now, old = time.monotonic(), []
+        with self._changed:
+            usable = usable and not self._closed
+            if usable:
+                self._free.append((now, connection))
+                while self._free[0][0] < now - IDLE:
+                    old.append(self._free.pop(0)[1])
+        self._returned()
+        for one in [*old, *([] if usable else [connection])]:
+            with suppress(Exception):
+                one.close()
+
+    def close(self) -> None:
+        """Close the connections that are free, and the others when they are given back."""
+        with self._changed:
+            self._closed = True
+        self.drop()
+
+    def drop(self) -> None:
+        """Close the connections that are free, since the server was started anew."""
+        with self._changed:
+            free, self._free = self._free, []
+        for _, connection in free:
+            with suppress(Exception):
+                connection.close()
+
+    def forked(self, in_use: psycopg.Connection[Any] | None) -> None:
+        """Start anew in a child process. What the parent has open is not closed: that would end it for the parent."""
+        self._inherited += [*self._free, in_use]
+        self._free, self._given, self._changed = [], 0, threading.Condition()
+
+    def _returned(self) -> None:
+        with self._changed:
+            self._given -= 1
+            self._changed.notify()
+
+
+ALL = "all"
+"""Stands for every scope where a statement is about the whole store."""
+
+ANY = ""
+"""Stands for the scope that is set already: every one may see the tables without scopes, and the rows of the store."""
+
+SHARDS = 64
+"""Rows over which the figures of the whole store are spread, so that writers of other scopes rarely meet."""
+
+_ENDED = "an earlier error has ended this transaction, nothing of it was written; begin anew"
+_FORKED = "this process was forked inside a transaction, which its parent ends; begin one here"
+
+_COUNT = """
+    UPDATE tidal_corpus SET passages = passages + %s, words = words + %s, vectors = vectors + %s, renewed = renewed + %s
+    WHERE shard = %s
+"""
+
+Statement = tuple[str, Sequence[Any]]
+"""SQL with its parameters."""
+
+
+class Work(Block):
+    """An open transaction, a snapshot, or a ``single`` question, which the server answers without ``BEGIN`` and
+    ``COMMIT``. It has a connection from its first statement on."""
+
+    def __init__(self, writes: bool, *, single: bool = False) -> None:
+        super().__init__(writes)
+        self.single = single
+        self.connection: psycopg.Connection[Any] | None = None
+        self.begun = False
+        self.failed: StorageError | None = None
+        """The error that whatever follows raises, since an earlier one has ended the transaction."""
+        self.settings: tuple[str, int] | None = None
+        """The scope that is set, and the milliseconds that a statement may take, 0 if there is no limit."""
+        self.locked: dict[Scope, list[int]] = {}
+        """The scopes that a transaction has locked, each with the numbers that were drawn for lines of its logs."""
+        self.later: list[tuple[Scope | str, Statement]] = []
+        """Statements that go with the next one whose result is needed, or with the end: a round trip less for each."""
+        self.versions: dict[tuple[Scope, str, str], int] = {}
+        """Versions of the documents that a transaction has read or written, by scope, collection and key."""
+        self.kept: dict[Hashable, Any] = {}
+        """Results of a snapshot that it may be asked for again; what a transaction knows and nobody else can change."""
+        self.counts: dict[int, list[int]] = {}
+        """What a transaction adds to the figures of the whole store, by shard. It is written last, just before the end,
+        so that writers of other scopes wait for none."""
+
+    def fail(self, error: Exception) -> None:
+        """Let whatever follows fail, with the same error if the whole may be repeated."""
+        self.failed = error if isinstance(error, Busy) and error.overruled else StorageError(_ENDED)
+
+    def forked(self) -> None:
+        """Leave the transaction to the parent of this process, with its connection."""
+        self.connection, self.begun, self.later = None, False, []
+        self.failed = StorageError(_FORKED) if self.writes else None
+
+    def count(self, scope: Scope, *added: int) -> None:
+        """Add to the numbers of passages, words, vectors and renewed vectors of the whole store."""
+        counts = self.counts.setdefault(number_of(scope) % SHARDS, [0, 0, 0, 0])
+        counts[:] = [known + more for known, more in zip(counts, added, strict=True)]
+
+    def counted(self) -> list[Statement]:
+        """Return statements that add to the figures of the whole store, always in the same order of rows."""
+        counts, self.counts = self.counts, {}
+        return [(_COUNT, [*added, shard]) for shard, added in sorted(counts.items()) if any(added)]
+
 
 LINES = 4
 """Numbers of lines that a transaction draws at least once it has stored entries: a turn is noted in several logs."""
@@ -35,14 +232,14 @@ _ADD = "INSERT INTO tidal_scopes (scope, path) VALUES (%s, %s) ON CONFLICT (scop
 _LINES = "SELECT nextval('tidal_lines') FROM generate_series(1, %s)"
 
 
-class Connections:
+class Connections(Deadlines):
     """Runs statements of a store. Each names its scope, for which alone the server then shows rows."""
 
     def __init__(
         self, url: str, *, durable: bool, busy_timeout: float, read_only: bool, most: int = MOST_CONNECTIONS
     ) -> None:
         self.path, self.read_only = shown_url(url), read_only
-        self._closed, self.slow, self.timeouts, self.trips = False, 0, 0, 0
+        self._closed, self.trips = False, 0
         self._local = threading.local()
         self.last_write = object()
         """Another object after each transaction of this process, whether or not it changed anything."""
@@ -174,27 +371,6 @@ class Connections:
         finally:
             self._give_back(connection)
 
-    # deadlines
-
-    def deadline(self, seconds: float) -> AbstractContextManager[None]:
-        """Stop this thread's questions after that many seconds, or when the deadline around this one ends."""
-        around = self.limit
-        limit = Limit(min(time.monotonic() + seconds, inf if around is None else around.end), around)
-        return limit.made_by(lambda _: self._limited(limit, seconds))
-
-    @property
-    def bounded(self) -> bool:
-        """Return whether this thread's questions have a deadline."""
-        return self.limit is not None
-
-    @property
-    def limit(self) -> Limit | None:
-        """Return the innermost deadline of this thread."""
-        limit: Limit | None = getattr(self._local, "limit", None)
-        while limit is not None and not limit.open:
-            limit = limit.around
-        return limit
-
     # the end
 
     def close(self) -> None:
@@ -238,8 +414,6 @@ class Connections:
             self._sent(work, ANY, [*work.counted(), ("COMMIT", ())])
 
     def _give_back(self, connection: psycopg.Connection[Any]) -> None:
-        from psycopg.pq import TransactionStatus
-
         usable = not self._closed
         with suppress(Exception):
             status = connection.info.transaction_status
@@ -264,8 +438,6 @@ class Connections:
 
         A connection that turns out to be lost when a block begins is replaced, once.
         """
-        import psycopg
-
         first = not work.begun
         try:
             return self._sent(work, scope, statements)
@@ -318,12 +490,11 @@ class Connections:
 
     @contextmanager
     def _limited(self, limit: Limit, seconds: float) -> Iterator[None]:
-        self._local.limit, begun = limit, time.monotonic()
+        self._local.limit = limit
         try:
             yield
         finally:
             self._local.limit = limit.around
-            self.slow += limit.around is None and time.monotonic() - begun > SLOW_SHARE * seconds
 
 
 def _is_near(left: int, given: int) -> bool:

@@ -7,15 +7,13 @@ from typing import Literal
 
 from tidal_plugins.errors import ReadOnly
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.measures import Measures
+from tidal_plugins.storage.capabilities import Measures
 from tidal_plugins.storage.postgres.checks import CheckStore
-from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.postgres.connections import ALL, Connections
 from tidal_plugins.storage.postgres.entries import PostgresEntries
-from tidal_plugins.storage.postgres.parts import PostgresDocuments, PostgresLinks, PostgresListing, PostgresLog
-from tidal_plugins.storage.postgres.renewal import remove_replaced
 from tidal_plugins.storage.postgres.schema import PARTITIONS, TABLES, prepare
-from tidal_plugins.storage.postgres.search import PostgresSearch
-from tidal_plugins.storage.postgres.work import ALL
+from tidal_plugins.storage.postgres.search import PostgresSearch, remove_replaced
+from tidal_plugins.storage.postgres.store import PostgresDocuments, PostgresLinks, PostgresListing, PostgresLog
 
 EXACT_VECTORS = 25_000
 """Vectors of a scope that are held in memory as they are; see the SQLite engine."""

@@ -7,18 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidal_plugins.errors import InvalidInput, StorageError
-from tidal_plugins.storage.deadline import within_deadline
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.capabilities import within_deadline
+from tidal_plugins.storage.postgres.connections import ALL, Connections
 from tidal_plugins.storage.postgres.engine import PostgresStorage
-from tidal_plugins.storage.postgres.work import ALL
-from tidal_plugins.storage.salt import SALT, salt
-from tidal_plugins.storage.shorthands import read_meta
-
-if TYPE_CHECKING:
-    from tidal_plugins.storage.base import Storage
-    from tidal_plugins.storage.postgres.connections import Connections
+from tidal_plugins.storage.shorthands import SALT, read_meta, salt
 
 RETRY_SECONDS = 10.0
 """Seconds for which a replica that cannot be read is left alone."""

@@ -6,18 +6,18 @@ Before version 1.0 of this library, a database of another schema is refused and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import psycopg
 
 from tidal_plugins.errors import ReadOnly, StorageError
-from tidal_plugins.storage.documents import STORE
-from tidal_plugins.storage.postgres.numbers import number_of
-from tidal_plugins.storage.postgres.translation import translated
+from tidal_plugins.storage.base import STORE
+from tidal_plugins.storage.postgres.dialect import translated
+from tidal_plugins.storage.rows import number_of
+from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT, columns
 
-if TYPE_CHECKING:
-    import psycopg
-
-VERSION = 3
-"""2: lines of logs have claims, so that several processes share the work that waits in a log."""
+VERSION = 4
+"""4: the checksum of a tier is of the tier and the id alone."""
 
 PARTITIONS = 16
 """Partitions of each table of a new database."""
@@ -29,6 +29,7 @@ PATH = 500
 """Characters of a scope's path that are indexed: a value of an index has 2,704 bytes at most."""
 
 _T = 'text COLLATE "C"'  # the order of characters, which every engine has
+_TYPES = {TEXT: _T, **{type_: type_ for type_ in (NUMBER, REAL, BYTES)}}
 
 TABLES = {
     "tidal_scopes": f"""
@@ -39,30 +40,18 @@ TABLES = {
     """,
     "tidal_entries": f"""
         key bigint NOT NULL,
-        id {_T} NOT NULL, kind {_T} NOT NULL, text {_T} NOT NULL,
-        thread {_T}, episode {_T}, position bigint, speaker {_T}, role {_T}, source {_T},
-        channel {_T} NOT NULL, trust float8 NOT NULL, importance float8 NOT NULL,
-        occurred_at bigint NOT NULL, recorded_at bigint NOT NULL, valid_from bigint, valid_until bigint,
-        valence float8, arousal float8, emotions {_T},
-        tags {_T} NOT NULL, metadata {_T} NOT NULL,
-        checksum bytea NOT NULL,                -- over the columns above: they never change in place
-        weight float8, anchored_at bigint, half_life float8, cold_at bigint, archived_at bigint, expires_at bigint,
-        summary_checksum bytea NOT NULL,        -- over these, and what ranking reads of those above
+        {columns("entries", _TYPES)},
         changed bigint NOT NULL,                -- the change of its scope at which it was written last
         tagged text[] NOT NULL,                 -- tags, and metadata as JSON texts, for filters
         facets text[] NOT NULL,
         PRIMARY KEY (scope, key),
         UNIQUE (scope, id)
     """,
-    "tidal_volumes": f"""
-        kind {_T} NOT NULL, channel {_T} NOT NULL, entries bigint NOT NULL, characters bigint NOT NULL,
-        PRIMARY KEY (scope, kind, channel)
-    """,
-    "tidal_passages": """
-        key bigint NOT NULL, entry bigint NOT NULL, start bigint NOT NULL, "end" bigint NOT NULL,
-        words bigint NOT NULL,
+    "tidal_volumes": columns("volumes", _TYPES),
+    "tidal_passages": f"""
+        key bigint NOT NULL,
+        {columns("passages", _TYPES)},
         tokens bigint[] NOT NULL,               -- the words that the keyword index has of it
-        checksum bigint NOT NULL,               -- with the id of its entry
         PRIMARY KEY (scope, key)
     """,
     # The vectors in use have the generation of the row of tidal_state: a renewal writes the next one beside them.
@@ -88,29 +77,13 @@ TABLES = {
     """,
     "tidal_links": f"""
         key bigint NOT NULL DEFAULT nextval('tidal_keys'),
-        id {_T} NOT NULL, kind {_T} NOT NULL, source {_T} NOT NULL, target {_T} NOT NULL,
-        weight float8 NOT NULL, anchored_at bigint, expires_at bigint NOT NULL,
-        valid_from bigint, valid_until bigint, recorded_at bigint NOT NULL, superseded_at bigint,
-        metadata {_T} NOT NULL, checksum bytea NOT NULL,
+        {columns("links", _TYPES)},
         facets text[] NOT NULL,
         PRIMARY KEY (scope, id)
     """,
-    "tidal_log": f"""
-        seq bigint NOT NULL, name {_T} NOT NULL, key {_T} NOT NULL, at bigint NOT NULL, value {_T} NOT NULL,
-        checksum bytea NOT NULL,                -- over the columns above
-        held_by {_T}, held_until bigint,        -- the last claim
-        PRIMARY KEY (scope, name, seq)
-    """,
-    "tidal_documents": f"""
-        collection {_T} NOT NULL, key {_T} NOT NULL, value {_T} NOT NULL, version bigint NOT NULL,
-        checksum bytea NOT NULL,
-        PRIMARY KEY (scope, collection, key)
-    """,
-    "tidal_earlier_documents": f"""
-        collection {_T} NOT NULL, key {_T} NOT NULL, version bigint NOT NULL, value {_T} NOT NULL,
-        checksum bytea NOT NULL,
-        PRIMARY KEY (scope, collection, key, version)
-    """,
+    "tidal_log": f"seq bigint NOT NULL, {columns('log', _TYPES)}, PRIMARY KEY (scope, name, seq)",
+    "tidal_documents": f"{columns('documents', _TYPES)}, PRIMARY KEY (scope, collection, key)",
+    "tidal_earlier_documents": f"{columns('documents', _TYPES)}, PRIMARY KEY (scope, collection, key, version)",
 }
 """The columns of each table, after ``scope``."""
 
@@ -131,18 +104,8 @@ UNSAMPLED = {
 
 _INDEXES = f"""
 CREATE INDEX tidal_scopes_by_path ON tidal_scopes (left(path, {PATH}));
-CREATE INDEX tidal_entries_by_time ON tidal_entries (scope, kind, occurred_at);
-CREATE INDEX tidal_entries_by_thread ON tidal_entries (scope, thread, occurred_at) WHERE thread IS NOT NULL;
-CREATE INDEX tidal_entries_by_episode ON tidal_entries (scope, episode) WHERE episode IS NOT NULL;
-CREATE INDEX tidal_entries_by_source ON tidal_entries (scope, source) WHERE source IS NOT NULL;
-CREATE INDEX tidal_entries_by_speaker ON tidal_entries (scope, speaker) WHERE speaker IS NOT NULL;
-CREATE INDEX tidal_entries_by_change ON tidal_entries (scope, changed);
-CREATE INDEX tidal_entries_by_cooling ON tidal_entries (scope, cold_at) WHERE anchored_at < cold_at;
 CREATE INDEX tidal_passages_by_entry ON tidal_passages (scope, entry);
-CREATE INDEX tidal_links_by_source ON tidal_links (scope, source, kind, expires_at, weight);
-CREATE INDEX tidal_links_by_target ON tidal_links (scope, target, kind, expires_at, weight);
-CREATE INDEX tidal_links_by_expiry ON tidal_links (scope, kind, expires_at, weight);
-CREATE INDEX tidal_log_by_key ON tidal_log (scope, key, name, seq);
+{INDEXES.format("tidal_")}
 """
 
 _STORE = """
@@ -176,8 +139,8 @@ _FIND = "SELECT to_regclass('tidal_state')::oid IS NOT NULL, to_regclass('tidal_
 def statements(partitions: int = PARTITIONS) -> str:
     """Return SQL that creates the schema."""
     parts, store = [_STORE], number_of(STORE)
-    for table, columns in TABLES.items():
-        parts.append(f"CREATE TABLE {table} (scope bigint NOT NULL, {columns}) PARTITION BY HASH (scope);")
+    for table, own in TABLES.items():
+        parts.append(f"CREATE TABLE {table} (scope bigint NOT NULL, {own}) PARTITION BY HASH (scope);")
         parts += [
             f"CREATE TABLE {table}_{number} PARTITION OF {table}"
             f" FOR VALUES WITH (MODULUS {partitions}, REMAINDER {number});"

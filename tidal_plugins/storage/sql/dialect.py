@@ -1,6 +1,7 @@
-"""What SQL engines say differently, and the statements that their parts run in common.
+"""What SQL engines say differently, and the statements and filters that they have in common.
 
-Statements are written once, in the text of :class:`Dialect`, and each engine runs them in its own.
+Statements are written once, in the text of :class:`Dialect`, and each engine runs them in its own. Every value of a
+filter is a parameter.
 """
 
 from __future__ import annotations
@@ -12,16 +13,98 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
+from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.storage.base import WhereLinks
+from tidal_plugins.storage.base import Where, WhereLinks
 from tidal_plugins.storage.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The SQL that follows ``WHERE``, and its values in order."""
+
+    sql: str
+    parameters: tuple[Any, ...]
+
+
+def condition(dialect: Dialect, scope: int | None, where: Where) -> Condition:
+    """Translate a filter of entries, in one scope or in any, over a table ``e`` of entries."""
+    parts: list[Part] = [] if scope is None else [("e.scope = ?", (scope,))]
+    parts += _members(dialect, where)
+    if where.tags is not None:
+        parts.append(("$tagged", (dialect.array(sorted(where.tags)),)))
+    if where.exclude:
+        excluded = (dialect.array(sorted(where.exclude)),)
+        parts += [("NOT e.id IN ?texts", excluded), ("NOT coalesce(e.episode, '') IN ?texts", excluded)]
+    if where.not_channels:
+        parts.append(("NOT e.channel IN ?texts", (dialect.array(sorted(where.not_channels)),)))
+    times = {
+        "e.occurred_at >= ?": where.since,
+        "e.occurred_at < ?": where.until,
+        "e.recorded_at <= ?": where.known_at,
+        "e.anchored_at < e.cold_at AND e.cold_at <= ?": where.due_by,
+        "(e.valid_from IS NULL OR e.valid_from <= ?) AND (e.valid_until IS NULL OR e.valid_until > ?)": where.active_at,
+        "(e.archived_at IS NULL OR e.archived_at > ?) AND (e.expires_at IS NULL OR e.expires_at > ?)": (
+            None if where.include_archived else where.active_at
+        ),
+    }
+    parts += [(sql, (to_micros(at),) * sql.count("?")) for sql, at in times.items() if at is not None]
+    if where.least_importance is not None:
+        parts.append(("e.importance >= ?", (where.least_importance,)))
+    if where.metadata:
+        parts += dialect.metadata("e", where.metadata)
+    return _joined(parts)
+
+
+def link_condition(dialect: Dialect, scope: int, where: WhereLinks) -> Condition:
+    """Translate a filter of links in one scope, over a table ``l`` of links."""
+    parts = list(dialect.link_ends(scope, where))
+    link = "^l" if parts else "l"  # where keys are looked up, SQLite should not walk a whole kind
+    parts.append((f"{link}.scope = ?", (scope,)))
+    for column, values in {"kind": where.kinds, "source": where.sources, "target": where.targets}.items():
+        if values is not None and len(values) == 1:  # an index then gives the order too
+            parts.append((f"{link}.{column} = ?", tuple(values)))
+        elif values is not None:
+            parts.append((f"{link}.{column} IN ?texts", (dialect.array(sorted(values)),)))
+    if where.metadata:
+        parts += dialect.metadata("l", where.metadata)
+    times = {
+        "coalesce(l.valid_from <= ?, TRUE) AND coalesce(l.valid_until > ?, TRUE)": where.valid_at,
+        "l.recorded_at <= ? AND coalesce(l.superseded_at > ?, TRUE)": where.known_at,
+        f"{link}.expires_at > ?": where.lasting_at,
+        f"{link}.expires_at <= ?": where.expired_at,
+    }
+    parts += [(sql, (to_micros(at),) * sql.count("?")) for sql, at in times.items() if at is not None]
+    return _joined(parts)
+
+
+def _members(dialect: Dialect, where: Where) -> Iterable[Part]:
+    columns: dict[str, Collection[str] | None] = {
+        "id": where.ids,
+        "kind": where.kinds,
+        "thread": where.threads,
+        "episode": where.episodes,
+        "speaker": where.speakers,
+        "source": where.sources,
+    }
+    for column, values in columns.items():
+        if values is not None:
+            yield f"e.{column} IN ?texts", (dialect.array(sorted(values)),)
+    if where.positions is not None:
+        yield "e.position IN ?numbers", (dialect.array(sorted(where.positions)),)
+
+
+def _joined(parts: Iterable[Part]) -> Condition:
+    sql, values = zip(*parts, strict=True) if parts else ((), ())
+    return Condition(" AND ".join(sql) or "TRUE", tuple(value for some in values for value in some))
+
 
 MOST = 2**62
 """Stands for no limit of rows."""
 
-TEXT, NUMBER, REAL, BYTES, ARRAY = "text", "bigint", "float8", "bytea", "array"
-"""The types of columns. The value of an array is the text that an engine has for one."""
+ARRAY = "array"
+"""The type of a column beside those of the schema. Its value is the text that an engine has for an array."""
 
 Part = tuple[str, tuple[Any, ...]]
 """A condition in the text of a dialect, with its values."""
@@ -82,7 +165,7 @@ class Dialect(ABC):
     """The same by a list of keys."""
 
     indexed: ClassVar[str]
-    """The numbers of passages and of words of an entry ``e``."""
+    """The number of passages of an entry ``e``."""
 
     ends: ClassVar[str]
     """The two ends of the text of an entry ``e``. They may be longer than they should."""
@@ -113,14 +196,6 @@ class Dialect(ABC):
     @abstractmethod
     def link_ends(self, scope: int, where: WhereLinks) -> Sequence[Part]:
         """Return the conditions of a filter of links ``l`` on their ids, and on either end."""
-
-    @abstractmethod
-    def gathered(self, rows: str) -> str:
-        """Return an expression for the ``id`` of each of some rows, in their order."""
-
-    @abstractmethod
-    def list_of(self, gathered: Any) -> Sequence[Any]:
-        """Return what was gathered."""
 
     @abstractmethod
     def _insert(self, insert: Insert) -> str: ...

@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import (
-    HEAD,
-    TAIL,
-    Adjacent,
     Corpus,
     Entries,
     EntrySummary,
@@ -25,17 +25,12 @@ from tidal_plugins.storage.base import (
     WhereLinks,
 )
 from tidal_plugins.storage.damage import ENTRIES, VOLUMES, intact, noticed, whole
-from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sql.conditions import condition, link_condition
-from tidal_plugins.storage.sql.dialect import BYTES, MOST, NUMBER, REAL, TEXT, Insert, SQLStore, Update
-from tidal_plugins.storage.values import unit_vector
+from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary, unit_vector
+from tidal_plugins.storage.sql.dialect import MOST, Insert, SQLStore, Update, condition, link_condition
+from tidal_plugins.storage.sql.schema import NUMBER, types_of
+from tidal_plugins.storage.sql.search import BackgroundSaving
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Unit = NDArray[np.float32] | None
-
+Unit = NDArray[np.float32] | None
 MAX_SCOPES = 4096
 """Scopes whose figures are kept in memory."""
 
@@ -45,13 +40,7 @@ KEPT = 256
 MOST_GONE = 4096
 """Entries of one erasure that are noted. For more, every reader loads the scope anew, which takes no longer."""
 
-_NUMBERS = "position occurred_at recorded_at valid_from valid_until anchored_at cold_at archived_at expires_at".split()
-_TYPES = {
-    **dict.fromkeys(COLUMNS, TEXT),
-    **dict.fromkeys("trust importance valence arousal weight half_life".split(), REAL),
-    **dict.fromkeys(_NUMBERS, NUMBER),
-    **dict.fromkeys(("checksum", "summary_checksum"), BYTES),
-}
+_TYPES = types_of("entries")
 _OF_TIER = {column: _TYPES[column] for column in (*TIER, "summary_checksum")}
 _FILED = ("tagged", "facets")
 _INSERT = Insert("entries", ("scope", "changed"), {"key": NUMBER, **_TYPES}, filed=_FILED)
@@ -60,7 +49,7 @@ _SET_TIER = Update("entries", ("changed",), {**_OF_TIER, "key": NUMBER})
 
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _BY_ID = f"{_SELECT} FROM $by_id"
-_SUMMARIES = f"SELECT {', '.join('e.' + column for column in SUMMARY)}, $indexed, $ends FROM $by_id AND {{}}"
+_SUMMARIES = f"SELECT {', '.join('e.' + column for column in SUMMARY)}, $indexed FROM $by_id AND {{}}"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
         SELECT min(speaker) FROM @entries WHERE scope = ? AND speaker IS NOT NULL
@@ -134,6 +123,7 @@ class EntryStore(SQLStore, Entries):
 
     of_scopes: Sequence[str]
     """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
+    _saving: BackgroundSaving
     _figures: dict[Scope, tuple[tuple[int | None, ...], Statistics]]
     """The figures of scopes as they were read last, with the numbers at that time."""
 
@@ -157,24 +147,7 @@ class EntryStore(SQLStore, Entries):
         filter_ = condition(self.dialect, None, where or Where())
         with self.question():
             rows = self._by_id(scope, _SUMMARIES.format(filter_.sql), ids, *filter_.parameters)
-        cut = [(*row[:-2], row[-2][:HEAD], row[-1][-TAIL:]) for row in rows]
-        return {summary.id: summary for summary in intact(cut, to_summary)}
-
-    def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:
-        with self.question():
-            key = self._key(scope)
-            filter_ = condition(self.dialect, key, where)
-            sides = (self.dialect.gathered(_side(filter_.sql, *order)) for order in (("<", "DESC"), (">", "ASC")))
-            found = self.dialect.by_id.format("a")
-            sql = f"SELECT a.id, {', '.join(sides)} FROM {found} AND a.thread IS NOT NULL"
-            side = (*filter_.parameters, max(reach, 0))
-            rows = self._query(ENTRIES, scope, sql, *side, *side, self.dialect.array(list(ids)), key)
-        return [
-            Adjacent(id_, other, sign * place)
-            for id_, before, after in rows
-            for sign, others in ((-1, before), (1, after))
-            for place, other in enumerate(self.dialect.list_of(others), 1)
-        ]
+        return {summary.id: summary for summary in intact(rows, to_summary)}
 
     def find(
         self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
@@ -249,7 +222,7 @@ class EntryStore(SQLStore, Entries):
         self._add_volumes(scope, (item.volume for item in items), 1)
         new = [_indexed(item, key) for key, item in zip(place.keys, items, strict=False)]
         self._add_passages(scope, new, place._replace(keys=place.keys[len(items) :]))
-        self._stored(scope, len(items))
+        self._saving.stored(scope, len(items))
         return [item.id for item in items]
 
     def _replaced(self, scope: Scope, prepared: Sequence[Prepared], place: Place) -> list[str]:
@@ -304,19 +277,6 @@ class EntryStore(SQLStore, Entries):
     def _figures_of(self, scope: Scope) -> Figures:
         """Return the figures of the store and of a scope."""
 
-    @abstractmethod
-    def _stored(self, scope: Scope, entries: int) -> None:
-        """Take note that so many entries were stored in a scope."""
-
 
 def _indexed(item: Prepared, key: int) -> Indexed:
     return Indexed(item.id, key, item.record.passages or (), item.units)
-
-
-def _side(filter_: str, comparison: str, order: str) -> str:
-    """Return SQL for the ids next to an entry ``a`` in its thread on one side, the nearest first."""
-    return f"""
-        SELECT e.id AS id FROM @entries e WHERE e.thread = a.thread AND e.kind = a.kind
-        AND (e.occurred_at, e.key) {comparison} (a.occurred_at, a.key) AND {filter_}
-        ORDER BY e.occurred_at {order}, e.key {order} LIMIT ?
-    """

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import count
+from typing import Any
 
 from tidal_plugins.errors import StorageError
 from tidal_plugins.model.check import Fault
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.checks import Checks, Examined
-from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
+from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
-from tidal_plugins.storage.rows import Row
-from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, row_faults
-from tidal_plugins.storage.sqlite.base import SQLiteBase
-from tidal_plugins.storage.sqlite.gone import gone_checksum
+from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
-from tidal_plugins.storage.sqlite.pages import is_damaged, unchecked
-from tidal_plugins.storage.sqlite.saving import SAVED, Saved, piece_of
+from tidal_plugins.storage.sqlite.opening import is_damaged, unchecked
 from tidal_plugins.storage.sqlite.schema import STATEMENTS, altered
-from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
+from tidal_plugins.storage.sqlite.search import SAVED, Saved, gone_checksum
+from tidal_plugins.storage.sqlite.store import SQLiteBase, known_scopes, mend_rows, scope_faults
 
 _FTS = "fts5"
 
@@ -31,26 +27,24 @@ _UNREAD = "unable to get the page"
 MOST_PAGES = 20
 """Faults of pages that are reported: one damaged page leads to many."""
 
-_Unindexed = dict[Scope, dict[str, list[tuple[int, int]]]]
-
-_PASSAGES = """
+_OF_PASSAGES = """
     SELECT e.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM passages p
     LEFT JOIN entries e ON e.key = p.entry
 """
-_OWNERS = """
+_OF_OWNERS = """
     SELECT e.scope, e.id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.entry = e.key)
     OR e.key IN (SELECT p.entry FROM passages p WHERE p.key IN (?1 - 1, ?1 + 1))
 """  # an entry may have no other passage, and the passages of one mostly follow each other
-_VECTORS = """
+_OF_VECTORS = """
     SELECT e.scope, e.id, p.start, p."end", v.passage, v.scope, v.vector, v.checksum FROM passages p
     JOIN entries e ON e.key = p.entry LEFT JOIN vectors v ON v.passage = p.key
 """
 _WITH_PAGES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
-_WITHOUT_WORDS = """
+_OF_WORDLESS = """
     SELECT e.scope, e.id, p.start, p."end" FROM passages p JOIN entries e ON e.key = p.entry
     WHERE p.words > 0 AND p.key NOT IN (SELECT id FROM keywords_docsize)
 """
-_ORPHANS = {
+_OF_ORPHANS = {
     "passages": "SELECT count(*) FROM passages WHERE entry NOT IN (SELECT key FROM entries)",
     "vectors": "SELECT count(*) FROM vectors WHERE passage NOT IN (SELECT key FROM passages)",
     "keywords": "SELECT count(*) FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages)",
@@ -96,21 +90,24 @@ _REBUILD = f"""
 """
 
 
-class CheckStore(SQLiteBase, Checks):
+class CheckStore(SQLiteBase, SQLChecks):
     """Examines an SQLite file."""
+
+    of_passages, of_owners, of_vectors = _OF_PASSAGES, _OF_OWNERS, _OF_VECTORS
+    of_wordless, of_orphans = _OF_WORDLESS, _OF_ORPHANS
 
     path: str
 
     def examine(self) -> Examined:
-        unindexed: _Unindexed = {}
+        unindexed: Unindexed = {}
         with self.snapshot():
             damaged, faults = self._structure()
             with unchecked(self._db.get()) if damaged else nullcontext():
-                parts: list[Callable[[], Iterator[Fault]]] = [self._scope_rows]
+                parts: list[Callable[[], Iterator[Fault]]] = [lambda: scope_faults(self._db)]
                 parts += [partial(self._rows, table) for table in CHECKED]
                 for part in (*parts, self._counts, self._derived, self._statements):
                     self._collect(faults, part())
-                self._collect(faults, self._index(unindexed))
+                self._collect(faults, self._index_faults(known_scopes(self._db), unindexed))
                 rows = self.counted()
                 lost = is_lost(self._db.get(), self._db.path)
         return Examined(rows, faults, unindexed, log_bytes(self._db.path), lost)
@@ -179,42 +176,18 @@ class CheckStore(SQLiteBase, Checks):
         for _ in range(self._count(f"SELECT count(*) FROM {table}") - next(read)):
             yield Fault(table, UNKNOWN, "it holds text that is not UTF-8")
 
-    def _scope_rows(self) -> Iterator[Fault]:
-        return scope_faults(self._db)
+    def _each(self, table: str, sql: str) -> Iterator[Any]:
+        return self._db.readable(table, sql)
 
-    def _index(self, unindexed: _Unindexed) -> Iterator[Fault]:
-        """Yield the faults of passages, their words and their vectors, and note the entries to index anew."""
-        scopes = known_scopes(self._db)
-
-        def note(scope: int, id_: str, *span: int) -> None:
-            if scope in scopes:
-                unindexed.setdefault(scopes[scope], {}).setdefault(id_, []).extend([(span[0], span[1])] if span else [])
-
-        for scope, *row in self._db.readable("passages", _PASSAGES):
-            if passage_checksum(scope, *row[:-1]) != row[-1]:
-                owners = [(scope, row[1])] if row[1] is not None else []
-                owners += [owner for owner in self._db.rows(_OWNERS, row[0]) if _owns(owner, row)]
-                for owner in owners:
-                    note(*owner)
-                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, BROKEN, True)
-        for scope, id_, start, end, *vector in self._db.readable("vectors", _VECTORS):
-            passage, of, stored, sum_ = vector
-            if stored is None or of != scope or vector_checksum(passage, of, stored) != sum_:
-                note(scope, id_, start, end)
-                yield Fault("vectors", id_, "it is missing" if stored is None else BROKEN, True)
-        for scope, id_, start, end in self._db.all_readable("passages", _WITHOUT_WORDS):
-            note(scope, id_, start, end)
-            yield Fault("keywords", id_, "its words are not indexed", True)
-        for table, sql in _ORPHANS.items():
-            if number := self._count(sql):
-                yield Fault(table, "", f"{number} rows belong to nothing", True)
+    def _owners(self, scope: int, key: int) -> Iterable[tuple[int, str]]:
+        return self._db.rows(self.of_owners, key)
 
     def _derived(self) -> Iterator[Fault]:
         for scope, erasure, keys, sum_ in self._db.readable("gone", "SELECT * FROM gone"):
             if gone_checksum(scope, erasure, keys) != sum_:
                 yield Fault("gone", str(erasure), BROKEN, True)
         for row in self._db.readable("saved_columns", SAVED):
-            if piece_of(self._db, Saved(*row)) is None:
+            if Saved(*row).piece(self._db) is None:
                 yield Fault("saved_columns", str(row[0]), BROKEN, True)
 
     def _statements(self) -> Iterator[Fault]:
@@ -233,13 +206,6 @@ class CheckStore(SQLiteBase, Checks):
         for table, column in _NUMBERED.items():
             if self._count(_SEQUENCE.format(table, column)):
                 yield Fault("counts", table, "a number that is in use would be given again", True)
-
-
-def _owns(entry: tuple[int, str], passage: Row) -> bool:
-    """Return whether a passage was written as one of an entry, whatever entry it names now."""
-    scope, id_ = entry
-    key, _, *rest, stored = passage
-    return bool(passage_checksum(scope, key, id_, *rest) == stored)
 
 
 def _page_fault(text: str) -> Fault:

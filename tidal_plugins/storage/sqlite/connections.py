@@ -1,4 +1,10 @@
-"""SQLite connections: one per thread and process, with their transactions and snapshots."""
+"""SQLite connections: one per thread and process, with their statements, transactions and snapshots.
+
+A file that is deleted or replaced lives on without a name for those who have it open. They would go on to write into
+it, and what they acknowledge would be gone when they close it. The log and its index stand for themselves: without them
+other processes make new ones, and the commits of each side are lost to the other. So each transaction looks whether the
+files at the path are those that were opened.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +12,79 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from tidal_plugins.errors import Closed, StorageError
-from tidal_plugins.storage.blocks import Block
-from tidal_plugins.storage.sqlite.encryption import Key
-from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
-from tidal_plugins.storage.sqlite.identity import FileIdentity
+import apsw
+
+from tidal_plugins.errors import Closed, QueryTimeout, StorageError
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.damage import PAGES, UNKNOWN, note
+from tidal_plugins.storage.sqlite.locks import FILE_LOCKS, LockWait, queue_of
 from tidal_plugins.storage.sqlite.log_mark import LogMark, take_back
-from tidal_plugins.storage.sqlite.opening import checked_path, let_count, open_file
-from tidal_plugins.storage.sqlite.statements import Limit, Statements
-from tidal_plugins.storage.sqlite.translation import translated
-from tidal_plugins.storage.sqlite.write_queue import LockWait, queue_of
+from tidal_plugins.storage.sqlite.opening import (
+    Key,
+    checked_path,
+    is_damaged,
+    let_count,
+    open_file,
+    translated,
+    unchecked,
+)
+from tidal_plugins.storage.transactions import Block, Deadlines, Limit
 
-if TYPE_CHECKING:
-    import apsw
+_Inode = tuple[int, int] | None
+
+
+class FileIdentity(NamedTuple):
+    """The real path of a file, and its device and inode with those of its log and of the log's index; ``None`` for
+    one that is not there."""
+
+    real: str
+    file: _Inode
+    log: _Inode
+    log_index: _Inode
+
+    @classmethod
+    def of(cls, path: str) -> FileIdentity:
+        """Return what is at a path now."""
+        real = os.path.realpath(path)  # the log stands beside the file itself, not beside a link to it
+        return cls(real, _inode(real), _inode(f"{real}-wal"), _inode(f"{real}-shm"))
+
+    def check(self, path: str) -> None:
+        """Raise ``StorageError`` if the files at a path are not these."""
+        self.check_file(path)
+        for inode, part in ((self.log, f"{self.real}-wal"), (self.log_index, f"{self.real}-shm")):
+            if _inode(part) != inode:
+                raise _replaced(part)
+
+    def check_file(self, path: str) -> None:
+        """Raise ``StorageError`` if the file at a path is not this one, whatever its log is."""
+        if _inode(path) != self.file:
+            raise _replaced(path)
+
+
+def _inode(path: str) -> _Inode:
+    try:
+        found = os.stat(path)  # noqa: PTH116 (at every transaction, so cheaply)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _replaced(path: str) -> StorageError:
+    return StorageError(
+        f"{path} was {'replaced' if _inode(path) else 'deleted or moved'} while it was open: nothing more is read or "
+        "written. Close the memory in every process, put the file in order, and open it again"
+    )
+
+
+PROGRESS_STEPS = 20_000
+"""Steps of SQLite's machine between two looks at the clock: about a millisecond."""
+
 
 READ_UNCHECKED = 0.05
 """Seconds for which reads go on without looking again whether the file was replaced: a recall reads some dozens of
@@ -37,13 +98,15 @@ MOST_KEPT = 64
 """Results that a thread keeps of one state of the file; a recall keeps five."""
 
 
-class Connections(Statements):
+class Connections(Deadlines):
     """Hands every thread its own connection to one file.
 
     A child process after ``fork`` opens new ones, and first lets go of those it inherited: while they are open,
     SQLite takes the parent's locks for the child's own, and the child would write into a log that others delete.
     """
 
+    unchecked = False
+    """Whether pages are read whose checksums fail."""
     at_once = True
     """Whether faults of a file show when this is made."""
 
@@ -68,7 +131,7 @@ class Connections(Statements):
         self._waits: weakref.WeakKeyDictionary[apsw.Connection, LockWait] = weakref.WeakKeyDictionary()
         self._files: weakref.WeakKeyDictionary[apsw.Connection, FileIdentity] = weakref.WeakKeyDictionary()
         self._checked: weakref.WeakKeyDictionary[apsw.Connection, float] = weakref.WeakKeyDictionary()
-        self._limited: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
+        self._deadlines: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
         self._unsynced: weakref.WeakKeyDictionary[apsw.Connection, Block] = weakref.WeakKeyDictionary()
         self._kept: weakref.WeakKeyDictionary[apsw.Connection, tuple[int, dict[Hashable, Any]]]
         self._kept = weakref.WeakKeyDictionary()
@@ -76,7 +139,6 @@ class Connections(Statements):
         self._queue = queue_of(self.path)
         self._mark = LogMark()
         self._closed = False
-        self.slow = self.timeouts = 0
         if self.at_once:
             self.get()
 
@@ -126,6 +188,11 @@ class Connections(Statements):
         block = self._block
         return block is not None and block.writes
 
+    @property
+    def created(self) -> set[Scope]:
+        """Return the scopes that the open transaction has added or mended."""
+        return self._block.created if self._block is not None else set()
+
     def next_numbers(self, table: str, last: str, count: int) -> range:
         """Return numbers for new rows of a table. Call it inside the transaction that stores them.
 
@@ -142,8 +209,6 @@ class Connections(Statements):
 
         A thread may keep small results of queries here. They last until anybody writes to the file.
         """
-        import apsw
-
         block, connection = self._block, self.get()
         if block is None or block.writes or connection.txn_state("main") != apsw.SQLITE_TXN_READ:
             return None
@@ -157,10 +222,75 @@ class Connections(Statements):
         """Drop what threads keep of the file."""
         self._kept = weakref.WeakKeyDictionary()
 
+    def run(self, sql: str, *bindings: Any) -> None:
+        with translated(self.path):
+            self.get().execute(sql, bindings)
+
+    def run_each(self, sql: str, bindings: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row of bindings."""
+        with translated(self.path):
+            self.get().executemany(sql, bindings)
+
+    def rows(self, sql: str, *bindings: Any) -> list[Any]:
+        with translated(self.path):
+            return self.get().execute(sql, bindings).fetchall()
+
+    def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
+        """Yield rows as SQLite finds them, for a caller that may stop early or cannot hold them all."""
+        with translated(self.path):
+            yield from self.get().execute(sql, bindings)
+
+    def one(self, sql: str, *bindings: Any) -> Any:
+        """Return the first column of the first row, or ``None``."""
+        with translated(self.path):
+            row = self.get().execute(sql, bindings).fetchone()
+        return row and row[0]
+
+    def all_readable(self, table: str, sql: str, *bindings: Any) -> list[Any]:
+        """Return the rows of a query, as :meth:`readable` yields them."""
+        with translated(self.path):
+            try:
+                rows = self.get().execute(sql, bindings).fetchall()
+                self._note_unchecked()
+                return rows
+            except (UnicodeDecodeError, apsw.IOError):
+                return list(self.readable(table, sql, *bindings))
+
+    def readable(self, table: str, sql: str, *bindings: Any) -> Generator[Any, None, None]:
+        """Yield the rows of a query as SQLite finds them. One that holds a text that is not UTF-8 is left out
+        and noted.
+
+        A damaged page is noted, and read all the same: use it for rows that have checksums of their own. A transaction,
+        which would write by what it finds, raises ``Corrupt``. Whoever does not read to the end closes it.
+        """
+        with translated(self.path):
+            connection, read = self.get(), 0
+            try:
+                for row in _decodable(connection.execute(sql, bindings), table):
+                    yield row
+                    read += 1
+                self._note_unchecked()
+                return
+            except apsw.IOError as error:
+                if self.writing or not is_damaged(error):
+                    raise
+            note(PAGES, UNKNOWN)
+            with unchecked(connection):
+                rest = list(islice(_decodable(connection.execute(sql, bindings), table), read, None))
+            yield from rest
+
+    @contextmanager
+    def lock_timeout(self, seconds: float) -> Iterator[None]:
+        """Let this thread wait no longer than that for locks."""
+        wait = self._waits[self.get()]
+        try:
+            wait.seconds = seconds
+            yield
+        finally:
+            wait.seconds = self._busy_timeout
+
     def close(self) -> None:
         """Close every connection. One that another thread is using is closed when that thread is done with it."""
-        import apsw
-
         with self._lock:
             self._closed = True
             connections = list(self._by_thread.values())
@@ -243,6 +373,37 @@ class Connections(Statements):
             self._check_file(self.get())
             yield
 
+    def _note_unchecked(self) -> None:
+        if self.unchecked:  # a page failed when the file was opened, and nobody looks which others do
+            note(PAGES, UNKNOWN)
+
+    @contextmanager
+    def _limited(self, limit: Limit, seconds: float) -> Iterator[None]:
+        connection = self.get()
+        try:
+            self._set_limit(connection, limit)
+            yield
+        except Closed as error:  # SQLite tells that a query was stopped, not why
+            if self._closed:
+                raise
+            self.timeouts += 1
+            raise QueryTimeout(
+                f"a query took longer than {seconds:g} s; ask for less, with fewer words, a smaller limit or depth, or "
+                "raise Settings.storage.query_deadline"
+            ) from error
+        finally:
+            self._set_limit(connection, limit.around)
+
+    def _set_limit(self, connection: apsw.Connection, limit: Limit | None) -> None:
+        handler = None if limit is None else lambda: time.monotonic() > limit.end
+        if limit is not None:
+            self._deadlines[connection] = limit
+        with suppress(apsw.ConnectionClosedError):
+            connection.set_progress_handler(handler, PROGRESS_STEPS)
+        if limit is None:
+            self._deadlines.pop(connection, None)
+        self._local.limit = limit
+
     def _check_joined(self, outer: Block) -> None:
         """Raise ``StorageError`` unless a transaction may join the open block."""
         connection = self.get()
@@ -253,12 +414,10 @@ class Connections(Statements):
 
     def _begin(self, block: Block) -> apsw.Connection:
         """Return this thread's connection for an outermost block, clean of what an exception may have left."""
-        import apsw
-
         connection = self.get()
         with translated(self.path):
             # A query that was not read to its end, a deadline that was not lifted, or commits that are not synced.
-            left = self._limited.get(connection), self._unsynced.get(connection)
+            left = self._deadlines.get(connection), self._unsynced.get(connection)
             lapsed = any(one is not None and not one.open for one in left)
             if lapsed or connection.txn_state("main") != apsw.SQLITE_TXN_NONE:
                 connection = self._renew(connection)
@@ -319,8 +478,6 @@ class Connections(Statements):
 
     def _close(self, connection: apsw.Connection, *, force: bool = False) -> None:
         """Close a connection. The last one takes the log along, unless that may belong to another file by now."""
-        import apsw
-
         files = self._files.get(connection)
         if files is not None and files != FileIdentity.of(self.path):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -346,9 +503,19 @@ class Connections(Statements):
 
     def _close_inherited(self) -> None:
         """Close the parent's connections, except in mid-transaction: rolling back would disturb what they share."""
-        import apsw
-
         for connection in self._inherited:
             with suppress(apsw.Error):
                 if not connection.in_transaction:
                     connection.close()
+
+
+def _decodable(rows: Iterator[Any], table: str) -> Iterator[Any]:
+    while True:
+        try:
+            row = next(rows, None)
+        except UnicodeDecodeError:
+            note(table, UNKNOWN)
+            continue
+        if row is None:
+            return
+        yield row

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tidal_plugins.storage.base import HEAD, TAIL, WhereLinks
+from tidal_plugins.storage.rows import to_json
 from tidal_plugins.storage.sql.dialect import Dialect, Insert, Part, Update
-from tidal_plugins.storage.values import from_json, to_json
 
 IDS = "(SELECT value FROM json_each(?))"
 """A list bound as one JSON array."""
@@ -35,10 +35,7 @@ class SQLite(Dialect):
     # CROSS JOIN keeps the order of the loops: look each one up, never walk the scope.
     by_id = "json_each(?) j CROSS JOIN entries {0} WHERE {0}.id = j.value AND {0}.scope = ?"
     by_key = "json_each(?) j CROSS JOIN entries {0} WHERE {0}.key = j.value AND +{0}.scope = ?"
-    indexed = """
-        (SELECT count(*) FROM passages p WHERE p.entry = e.key),
-        (SELECT total(p.words) FROM passages p WHERE p.entry = e.key)
-    """
+    indexed = "(SELECT count(*) FROM passages p WHERE p.entry = e.key)"
     ends = f"substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})"
     # A damaged row has neither tags nor metadata: it must not end the search for others.
     tagged = """EXISTS (
@@ -66,13 +63,6 @@ class SQLite(Dialect):
             either = f"{among.format('source')} UNION {among.format('target')}"
             parts.append((f"l.key IN ({either})", (scope, self.array(sorted(where.ends))) * 2))
         return parts
-
-    def gathered(self, rows: str) -> str:
-        return f"(SELECT json_group_array(id) FROM ({rows}))"
-
-    def list_of(self, gathered: str) -> Sequence[Any]:
-        found: list[Any] = from_json(gathered)
-        return found
 
     def _insert(self, insert: Insert) -> str:
         columns = (*insert.shared, *insert.columns)

@@ -1,26 +1,35 @@
-"""The SQLite engine: the parts of the contract over one file."""
+"""The SQLite engine: the parts of the contract over one file, or, for ``memory://``, over a temporary one.
+
+A temporary file has a folder of its own, which goes when the store is closed. A process that is killed leaves its
+folder behind, and the next opening removes it. A folder that is in use is known by a lock on it, which the system gives
+up with the last process that holds it: the one that made it, or a child of that one. The number of a process would not
+do, since another one may have it by now.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
+import sys
+import tempfile
+import weakref
+from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from tidal_plugins.errors import Corrupt
+from tidal_plugins.errors import Corrupt, StorageError
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.measures import Measures
-from tidal_plugins.storage.sqlite.backup import BackupStore
+from tidal_plugins.storage.capabilities import Measures
 from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
-from tidal_plugins.storage.sqlite.encryption import Key, check_key
+from tidal_plugins.storage.sqlite.copies import BackupStore
 from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
-from tidal_plugins.storage.sqlite.pages import is_damaged
-from tidal_plugins.storage.sqlite.parts import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
-from tidal_plugins.storage.sqlite.scopes import Scopes
+from tidal_plugins.storage.sqlite.opening import Key, check_key, is_damaged
 from tidal_plugins.storage.sqlite.search import SQLiteSearch
+from tidal_plugins.storage.sqlite.store import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +58,7 @@ class SQLiteStorage(
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
     the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
     ``"none"`` never syncs: after a power cut the file may be damaged.
-    A scope with more passages than ``exact_vectors_up_to`` is searched by sign codes, and the best are compared with
+    A scope with more passages than ``exact_vectors_up_to`` is searched by binary codes, and the best are compared with
     the stored vectors. ``column_cache_bytes`` bounds what all scopes together hold in memory. ``key`` returns the key
     of an encrypted file.
     """
@@ -71,7 +80,7 @@ class SQLiteStorage(
             check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL", "none": "OFF"}[durability]
         connections = partial(self._connections, path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
-        self._scopes, self._figures = Scopes(), {}
+        self._scopes, self._figures = set(), {}
         try:
             self._db = connections()
         except Corrupt as error:
@@ -116,3 +125,88 @@ class SQLiteStorage(
         self._held.forget()
         self._db.forget()
         return not busy
+
+
+if sys.platform != "win32":
+    import fcntl
+
+MEMORY = "memory://"
+"""The URL of a temporary store: a new and empty one, each time that it is opened."""
+
+FOLDER = "tidal-memory-"
+"""The beginning of the name of its folder."""
+
+FILE = "memory.db"
+
+
+class TemporarySQLite(SQLiteStorage):
+    """Stores a memory in a temporary file, which is never synced to disk and goes when the store is closed.
+
+    Child processes share it, until the process that opened it closes it. It takes the options of ``SQLiteStorage`` but
+    ``durability`` and ``key``.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        try:
+            folder, lock = _new_folder()
+        except OSError as error:
+            raise StorageError(f"{MEMORY} needs a temporary directory: {error.strerror}; set TMPDIR") from error
+        self._remove = weakref.finalize(self, _remove, folder, lock, os.getpid())
+        try:
+            super().__init__(Path(folder, FILE), durability="none", **options)
+        except BaseException:
+            self._remove()
+            raise
+        self.path = MEMORY + Path(folder).name.removeprefix(FOLDER)
+
+    def close(self) -> None:
+        super().close()
+        self._remove()
+
+
+def _new_folder() -> tuple[str, int]:
+    """Make a folder that nobody else may enter, and return it with its lock. Folders left behind are removed first."""
+    root = os.path.abspath(tempfile.gettempdir())  # noqa: PTH100 (links stay as they are)
+    for folder in _own_folders(root):
+        with suppress(OSError):  # it is in use, or another process removes it
+            _remove(folder, _lock(folder))
+    while True:
+        folder = tempfile.mkdtemp(prefix=FOLDER, dir=root)
+        with suppress(BlockingIOError, FileNotFoundError):  # another process has taken it for one left behind
+            return folder, _lock(folder)
+
+
+def _own_folders(root: str) -> list[str]:
+    """List the folders of temporary stores of this user."""
+    user = os.geteuid() if sys.platform != "win32" else 0
+    found = []
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            if entry.name.startswith(FOLDER) and entry.is_dir(follow_symlinks=False) and entry.stat().st_uid == user:
+                found.append(entry.path)
+    return found
+
+
+def _lock(folder: str) -> int:
+    """Take the lock of a folder. Raises ``OSError``: ``BlockingIOError`` if a process has it."""
+    if sys.platform == "win32":  # where a file that is open cannot be removed
+        return -1
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.stat(folder)  # noqa: PTH116 (it may have been removed before it was locked)
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _remove(folder: str, lock: int, maker: int | None = None) -> None:
+    """Remove a folder and give up its lock. A child of the process that made it only lets go of it."""
+    with suppress(OSError):
+        if maker in (None, os.getpid()):
+            for ending in ("", "-wal", "-shm", "-journal"):
+                Path(folder, FILE + ending).unlink(missing_ok=True)
+            os.rmdir(folder)  # noqa: PTH106 (nothing but our own files goes)
+    if lock >= 0:
+        os.close(lock)

@@ -1,4 +1,4 @@
-"""Entries in an SQLite file: what only it has to do for them."""
+"""Entries in an SQLite file, with their passages in the indexes of keywords and vectors."""
 
 from __future__ import annotations
 
@@ -7,17 +7,64 @@ from typing import Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.damage import ENTRIES, SCOPES, intact, note, noticed
-from tidal_plugins.storage.rows import Row
-from tidal_plugins.storage.sql.conditions import condition
+from tidal_plugins.storage.damage import ENTRIES, SCOPES, note, noticed, passage_checksum, vector_checksum
+from tidal_plugins.storage.rows import Row, to_json
+from tidal_plugins.storage.sql.dialect import condition
 from tidal_plugins.storage.sql.entries import EntryStore, Figures, Indexed, Known, Place, Prepared
-from tidal_plugins.storage.sqlite.base import SQLiteBase, figures
-from tidal_plugins.storage.sqlite.gone import note_gone
-from tidal_plugins.storage.sqlite.passages import index, unindex
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.dialect import IDS
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
-from tidal_plugins.storage.sqlite.scopes import scope_of
-from tidal_plugins.storage.sqlite.search import check_size
-from tidal_plugins.storage.values import to_json
+from tidal_plugins.storage.sqlite.search import check_size, note_gone
+from tidal_plugins.storage.sqlite.store import ScopeRow, SQLiteBase, figures, mark, scope_of
+
+_INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'
+_LAST_PASSAGE = """
+    SELECT max(coalesce(max(key), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'passages'), 0))
+    FROM passages
+"""
+"""SQL for the last number that a passage had. Damage to SQLite's own note of it stops no write."""
+_COUNT_IN = "UPDATE corpus SET passages = passages + ?, words = words + ?"
+_COUNT_OUT = f"""
+    UPDATE corpus SET (passages, words) = (
+        SELECT corpus.passages - count(*) FILTER (WHERE p.words > 0), corpus.words - coalesce(sum(p.words), 0)
+        FROM passages p WHERE p.entry IN {IDS}
+    )
+"""
+
+
+def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
+    """Add the passages of entries to the indexes of keywords and vectors."""
+    found = [(one, passage, unit) for one in entries for passage, unit in zip(one.passages, one.units, strict=True)]
+    if not found:
+        return
+    rows, vectors, keywords, total = list[Row](), list[Row](), list[Row](), 0
+    prefix = mark(scope)
+    numbers = db.next_numbers("passages", _LAST_PASSAGE, len(found))
+    for key, (entry, passage, unit) in zip(numbers, found, strict=True):
+        words = passage.terms.split()
+        place = (passage.start, passage.end, len(words))
+        rows.append((key, entry.key, *place, passage_checksum(scope, key, entry.id, *place)))
+        if unit is not None:
+            vector = unit.tobytes()
+            vectors.append((key, scope, vector, vector_checksum(key, scope, vector)))
+        if words:
+            keywords.append((key, " ".join([prefix + word for word in words])))
+            total += len(words)
+    db.run_each(_INSERT_PASSAGE, rows)
+    db.run_each("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
+    db.run_each("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", keywords)
+    if keywords:
+        db.run(_COUNT_IN, len(keywords), total)
+
+
+def unindex(db: Connections, scope: int, entries: Sequence[int]) -> None:
+    """Remove the passages of entries from all indexes."""
+    keys = to_json(list(entries))
+    db.run(_COUNT_OUT, keys)
+    note_gone(db, scope, entries)
+    db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {IDS})", keys)
+    db.run(f"DELETE FROM passages WHERE entry IN {IDS}", keys)
+
 
 _LAST = """
     SELECT max(coalesce(max(key), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'), 0))
@@ -27,7 +74,7 @@ _CHANGE = f"UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RET
 _EXISTING = "SELECT e.id, e.key, e.checksum FROM $by_id"
 _SCOPES = """
     SELECT EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {}),
-    s.key, s.path, s.checksum, s.key_checksum FROM scopes s WHERE s.path = ? OR s.path BETWEEN ? AND ?
+    s.key, s.path FROM scopes s WHERE s.path = ? OR s.path BETWEEN ? AND ?
 """
 
 
@@ -43,14 +90,20 @@ class SQLiteEntries(SQLiteBase, EntryStore):
         with self.snapshot():
             sql, between = _SCOPES.format(filter_.sql), (f'{longer}"', f"{longer}#")
             rows = self._query(SCOPES, prefix, sql, *filter_.parameters, path, *between)
-            known = list(intact(rows, lambda row: (*row[:2], scope_of(*row[1:]))))
-            return sorted(scope for found, key, scope in known if found or self._has_elsewhere(key, scope, where))
+            found = list[Scope]()
+            for bears, key, stored in rows:
+                row = ScopeRow(key, stored)
+                if (scope := scope_of(self._db, row)) is None:
+                    note(SCOPES, stored)
+                elif bears or self._is_borne(row, where):
+                    found.append(scope)
+            return sorted(found)
 
-    def _has_elsewhere(self, stored: int, scope: Scope, where: Where) -> bool:
+    def _is_borne(self, row: ScopeRow, where: Where) -> bool:
         """Return whether a scope has entries under another number than the one in its row, which is damaged then."""
-        filter_ = condition(self.dialect, key := self._key(scope), where)
+        filter_ = condition(self.dialect, row.number, where)
         sql = f"SELECT EXISTS (SELECT 1 FROM entries e WHERE {filter_.sql})"
-        return key != stored and bool(self._query(ENTRIES, scope, sql, *filter_.parameters)[0][0])
+        return row.number != row.key and bool(self._query(ENTRIES, (), sql, *filter_.parameters)[0][0])
 
     def _by_id(self, scope: Scope, sql: str, ids: Collection[str], *values: Any) -> list[Row]:
         with noticed() as damaged:

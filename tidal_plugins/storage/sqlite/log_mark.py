@@ -14,12 +14,10 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from tidal_plugins.storage.sqlite.write_queue import LockWait
+import apsw
 
-if TYPE_CHECKING:
-    import apsw
+from tidal_plugins.storage.sqlite.locks import LockWait
 
 FOLLOWS = 1 << 16
 """A log with commits belongs to the file."""
@@ -69,8 +67,6 @@ class LogMark:
 
         While it cannot be told it is not due: the next write asks again.
         """
-        import apsw
-
         try:
             pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         except apsw.BusyError:  # another process puts the log of a killed one in order, and SQLite does not wait here
@@ -86,8 +82,6 @@ class LogMark:
         A reader of an earlier state may keep the mark from the file, and the loss of the log is not noticed until a
         later try.
         """
-        import apsw
-
         connection.execute("BEGIN IMMEDIATE")
         _set(connection, _version(connection) | FOLLOWS)
         connection.execute("COMMIT")
@@ -108,8 +102,6 @@ class LogMark:
 
 def _begin_anew(connection: apsw.Connection, wait: LockWait) -> None:
     """Wait for the readers of the log. New ones read the file alone, since all of the log was moved into it."""
-    import apsw
-
     before, wait.seconds = wait.seconds, READERS
     try:
         with suppress(apsw.BusyError):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import apsw
 
 from tidal_plugins.errors import StorageError
+from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT, columns
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
-if TYPE_CHECKING:
-    import apsw
-
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 8
-"""8: pages have checksums."""
+VERSION = 9
+"""9: the number of a scope is a hash of its path."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
+
+_TYPES = {TEXT: "TEXT", NUMBER: "INTEGER", REAL: "REAL", BYTES: "BLOB"}
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 """How the keyword index analyses words."""
@@ -38,10 +39,8 @@ def vectors_table(name: str) -> str:
 
 _SCHEMA = f"""
 CREATE TABLE scopes (
-    key INTEGER PRIMARY KEY,
+    key INTEGER PRIMARY KEY,                -- a hash of the path
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
-    checksum BLOB NOT NULL UNIQUE,          -- of the path: by it a scope is found whose path was damaged
-    key_checksum INTEGER NOT NULL,          -- of key and path: by it the true key is found if this one was damaged
     erasures INTEGER NOT NULL DEFAULT 0,    -- grows when entries go or are replaced
     changes INTEGER NOT NULL DEFAULT 0      -- grows whenever entries are stored or changed
 ) STRICT;
@@ -53,36 +52,14 @@ INSERT INTO corpus VALUES (0, 0);
 CREATE TABLE entries (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     scope INTEGER NOT NULL REFERENCES scopes,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    text TEXT NOT NULL,
-    thread TEXT, episode TEXT, position INTEGER, speaker TEXT, role TEXT, source TEXT,
-    channel TEXT NOT NULL, trust REAL NOT NULL, importance REAL NOT NULL,
-    occurred_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, valid_from INTEGER, valid_until INTEGER,
-    valence REAL, arousal REAL, emotions TEXT,
-    tags TEXT NOT NULL, metadata TEXT NOT NULL,
-    checksum BLOB NOT NULL,                 -- over the columns above: they never change in place
-    weight REAL, anchored_at INTEGER, half_life REAL, cold_at INTEGER, archived_at INTEGER, expires_at INTEGER,
-    summary_checksum BLOB NOT NULL,         -- over these, and what ranking reads of those above
+    {columns("entries", _TYPES)},
     changed INTEGER NOT NULL DEFAULT 0,     -- the change of its scope at which it was written last
     UNIQUE (scope, id)
 ) STRICT;
-CREATE INDEX entries_by_time ON entries (scope, kind, occurred_at);
-CREATE INDEX entries_by_thread ON entries (scope, thread, occurred_at) WHERE thread IS NOT NULL;
-CREATE INDEX entries_by_episode ON entries (scope, episode) WHERE episode IS NOT NULL;
-CREATE INDEX entries_by_source ON entries (scope, source) WHERE source IS NOT NULL;
-CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT NULL;
-CREATE INDEX entries_by_change ON entries (scope, changed);
-CREATE INDEX entries_by_cooling ON entries (scope, cold_at) WHERE anchored_at < cold_at;
 
 -- how many entries there are, and how long their texts are together; kept by triggers
 CREATE TABLE volumes (
-    scope INTEGER NOT NULL REFERENCES scopes,
-    kind TEXT NOT NULL,
-    channel TEXT NOT NULL,
-    entries INTEGER NOT NULL,
-    characters INTEGER NOT NULL,
-    PRIMARY KEY (scope, kind, channel)
+    scope INTEGER NOT NULL REFERENCES scopes, {columns("volumes", _TYPES)}
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER entry_added AFTER INSERT ON entries BEGIN
     INSERT INTO volumes VALUES (new.scope, new.kind, new.channel, 1, length(new.text))
@@ -101,10 +78,8 @@ END;
 
 CREATE TABLE passages (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
-    entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
-    start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    checksum INTEGER NOT NULL               -- with the id of its entry
+    {columns("passages", _TYPES)},
+    FOREIGN KEY (entry) REFERENCES entries ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX passages_by_entry ON passages (entry);
 
@@ -145,53 +120,29 @@ CREATE TABLE saved_pieces (
 CREATE TABLE links (
     key INTEGER PRIMARY KEY,
     scope INTEGER NOT NULL REFERENCES scopes,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    source TEXT NOT NULL, target TEXT NOT NULL,     -- ids of entries, or of anything else
-    weight REAL NOT NULL, anchored_at INTEGER,
-    expires_at INTEGER NOT NULL,            -- the greatest number there is: never
-    valid_from INTEGER, valid_until INTEGER, recorded_at INTEGER NOT NULL, superseded_at INTEGER,
-    metadata TEXT NOT NULL,
-    checksum BLOB NOT NULL,
+    {columns("links", _TYPES)},
     UNIQUE (scope, id)
 ) STRICT;
--- From either end the strongest come first, read off the index alone, however many a node has.
-CREATE INDEX links_by_source ON links (scope, source, kind, expires_at, weight);
-CREATE INDEX links_by_target ON links (scope, target, kind, expires_at, weight);
-CREATE INDEX links_by_expiry ON links (scope, kind, expires_at, weight);
 
 CREATE TABLE log (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again
     scope INTEGER NOT NULL REFERENCES scopes,
-    name TEXT NOT NULL,
-    key TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    value TEXT NOT NULL,
-    checksum BLOB NOT NULL,                 -- over the columns above
-    held_by TEXT, held_until INTEGER        -- the last claim
+    {columns("log", _TYPES)}
 ) STRICT;
 CREATE INDEX log_by_name ON log (scope, name, seq);
-CREATE INDEX log_by_key ON log (scope, key, name, seq);
 
 CREATE TABLE documents (
     scope INTEGER NOT NULL REFERENCES scopes,
-    collection TEXT NOT NULL,
-    key TEXT NOT NULL,
-    value TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    checksum BLOB NOT NULL,
+    {columns("documents", _TYPES)},
     PRIMARY KEY (scope, collection, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE earlier_documents (
     scope INTEGER NOT NULL REFERENCES scopes,
-    collection TEXT NOT NULL,
-    key TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    value TEXT NOT NULL,
-    checksum BLOB NOT NULL,
+    {columns("documents", _TYPES)},
     PRIMARY KEY (scope, collection, key, version)
 ) STRICT, WITHOUT ROWID;
+{INDEXES.format("")}
 """
 
 _HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)"
@@ -226,8 +177,6 @@ def has_schema(connection: apsw.Connection) -> bool:
 def altered(found: Mapping[str, str]) -> list[str]:
     """Return the names of tables, indexes and triggers that are not among the ``STATEMENTS`` of a file as
     :func:`create` makes them. Others may be there, too."""
-    import apsw
-
     empty = apsw.Connection(":memory:")
     try:
         create(empty)

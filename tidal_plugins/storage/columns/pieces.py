@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from zlib import crc32
 
-from tidal_plugins.storage.columns.tables import ENTRY, NAMED, PASSAGE
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tidal_plugins.storage.columns.arrays import Arrays
+from tidal_plugins.storage.columns.tables import ENTRY, NAMED, PASSAGE, Arrays
 
 SIZE = 4096
 """Entries of a piece, some 1 MB: a forget drops one piece, and what is not in a full piece yet is read as rows."""
@@ -44,8 +41,6 @@ class Piece:
 
 def packed(arrays: Arrays, first: int, end: int) -> bytes:
     """Return the columns of the entries from one row to another, and of their passages, as bytes."""
-    import numpy as np
-
     entries = {name: getattr(arrays, name)[first:end] for name in ENTRY}
     numbers = np.unique(np.concatenate([entries[name] for name in NAMED]))
     numbers = numbers[numbers >= 0]
@@ -72,8 +67,6 @@ def packed(arrays: Arrays, first: int, end: int) -> bytes:
 
 def unpacked(data: bytes) -> Piece | None:
     """Return a piece, or ``None`` for one of other columns than these."""
-    import numpy as np
-
     end = data.index(b"\n")
     head, at = json.loads(data[:end]), end + 1
     if (head["entries"], head["passages"]) != (list(ENTRY), _OF_PASSAGES):
@@ -91,8 +84,9 @@ def unpacked(data: bytes) -> Piece | None:
     return Piece(head["names"], lengths, characters, entries, passages, vectored, head["centred"], centre, words)
 
 
-class Range(Protocol):
-    """A saved piece: the first and the last key of its entries, and the checksum of the centre of its codes."""
+class SavedPiece(Protocol):
+    """A row about a saved piece: the first and the last key of its entries, the change as of which they are, and the
+    checksum of the centre of its codes."""
 
     @property
     def first(self) -> int: ...
@@ -101,10 +95,13 @@ class Range(Protocol):
     def last(self) -> int: ...
 
     @property
+    def changes(self) -> int: ...
+
+    @property
     def centre(self) -> int: ...
 
 
-R = TypeVar("R", bound=Range)
+R = TypeVar("R", bound=SavedPiece)
 
 
 def unsaved(arrays: Arrays, saved: Sequence[R], changed: Sequence[int]) -> tuple[list[R], list[tuple[int, int]]]:
@@ -113,8 +110,6 @@ def unsaved(arrays: Arrays, saved: Sequence[R], changed: Sequence[int]) -> tuple
     ``changed`` are the keys of entries that have changed, in order. What is left at the end and would fill no piece is
     left to be read as rows.
     """
-    import numpy as np
-
     keys, centre = np.array(changed, np.int64), centre_of(arrays)
     kept, pieces, begin = list[R](), list[tuple[int, int]](), 0
     for piece in saved:

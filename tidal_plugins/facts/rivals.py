@@ -84,8 +84,9 @@ def rivals_among(
     found = [
         one if len(earlier) == 1 and len(held.words - said.every) <= FURTHER else _less_sure(one)
         for said in later
+        if may_end(said)
         for held in earlier
-        if one_speaker or not (said.is_own and held.is_own)
+        if held.stated and (one_speaker or not (said.is_own and held.is_own))
         if (one := rival(said, held, cosine, asked=asked))
     ]
     return max(found, key=lambda one: one.confidence, default=None)
@@ -105,15 +106,29 @@ def rival(
     weights: RivalWeights = WEIGHTS,
 ) -> Replacement | None:
     """Return how a later statement replaces an earlier one, or ``None`` if both may hold."""
-    if not later.real or not earlier.stated or later.adds:
+    if not may_end(later) or not earlier.stated:
         return None
-    if not later.changed and (_INDEFINITE.match(later.text) or _POSSIBLE.search(later.text)):
-        return None  # «a piece to practise is …» is one of several, and «it can land at …» leaves room for another
     if framed := _framed(later, earlier, weights):
         return framed
-    if are_apart(later, earlier):
+    if not _is_comparable(later, earlier) or are_apart(later, earlier):
         return None
     return _ended(later, earlier, cosine, asked, weights) or _replaced(later, earlier, cosine, asked, weights)
+
+
+def may_end(later: Statement) -> bool:
+    """Return whether a statement may take the place of any other one.
+
+    «A piece to practise is …» is one of several, and «it can land at …» leaves room for another.
+    """
+    if not later.real or later.adds:
+        return False
+    return later.changed or not (_INDEFINITE.match(later.text) or _POSSIBLE.search(later.text))
+
+
+def _is_comparable(later: Statement, earlier: Statement) -> bool:
+    """Return whether a statement has words of change, or has a value of a kind that the earlier one has, too, or denies
+    where that does not: most pairs of statements have nothing of it."""
+    return later.changed or not later.kinds.isdisjoint(earlier.kinds) or len(later.denials | earlier.denials) > 1
 
 
 def are_apart(later: Statement, earlier: Statement) -> bool:
@@ -381,6 +396,8 @@ def _undenied(clause: Clause) -> Sequence[str]:
 
 def _framed(later: Statement, earlier: Statement, weights: RivalWeights) -> Replacement | None:
     """Return what is said in the same words up to the value: «the default branch is trunk»."""
+    if later.text[:1].casefold() != earlier.text[:1].casefold():
+        return None
     mine, theirs = later.text.rstrip(" .!").split(), earlier.text.rstrip(" .!").split()
     pairs = zip(mine, theirs, strict=False)
     same = next((place for place, (a, b) in enumerate(pairs) if a.casefold() != b.casefold()), 0)

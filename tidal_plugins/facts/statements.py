@@ -114,6 +114,8 @@ class Statement:
         adds: whether it says that something holds beside others, or for once.
         denied: whether it has a word that denies.
         key: the stems of the words of its key, if it is a fact.
+        kinds: the kinds of its values.
+        denials: whether its clauses deny, each that there is.
     """
 
     text: str
@@ -131,6 +133,8 @@ class Statement:
     adds: bool = False
     denied: bool = False
     key: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+    denials: frozenset[bool] = frozenset()
 
     @property
     def changed(self) -> bool:
@@ -164,10 +168,11 @@ def statement(text: str, at: datetime, act: Act = "statement", *, key: str = "")
     for value in found:
         bare = bare if value.kind == "name" else _blank(bare, value.start, value.end)
         rest = rest if value.kind in ("name", "code") else _blank(rest, value.start, value.end)
+    clauses = list(_clauses(text, rest))
     return Statement(
         text,
         found,
-        list(_clauses(text, rest)),
+        clauses,
         content(rest),
         content(text) | {value.says for value in found},
         frozenset(stem(term) for value in found if value.kind == "name" for term in terms(value.text)),
@@ -186,6 +191,8 @@ def statement(text: str, at: datetime, act: Act = "statement", *, key: str = "")
         or (ONE_DAY.search(text) is not None and not CHANGE_VERB.search(text)),
         DENIED.search(text) is not None,
         frozenset(map(stem, terms(key))),
+        frozenset(value.kind for value in found),
+        frozenset(clause.denied for clause in clauses),
     )
 
 

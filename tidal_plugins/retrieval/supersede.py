@@ -101,8 +101,7 @@ def _unlinked(
     made = {}
     for ends, (later, new, earlier, old) in pairs.items():
         own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
-        ending = [one for one in new if one.real and not one.adds]  # no other takes the place of anything
-        if ending and (replaced := rivals_among(ending, old, 0.0, one_speaker=own, asked=asked)):
+        if replaced := rivals_among(new, old, 0.0, one_speaker=own, asked=asked):
             made[ends] = Supersession(*ends, replaced, later.occurred_at)
     linked = {(link.later, link.earlier) for link in links}
     known = store.known(made.keys() - linked) if made else set()

@@ -109,10 +109,11 @@ def to_query(text: str, speakers: Sequence[str]) -> Query:
         meaning = text  # somebody asks about nothing but a person
     words = tuple(dict.fromkeys(terms(meaning)))
     said = [text[start:end] for start, end in sentences(text)]
-    read, again = tag(said), _CONTINUING.search(text) is not None
+    marked, again = any(mark in one for one in said for mark in MARKS), _CONTINUING.search(text) is not None
     phrase = not PLEASANTRIES.isdisjoint(words) or sum(map(_is_foreign, text)) > sum(map(str.isalpha, text)) / 2
+    read = tag(said) if again or phrase or not marked else ()  # of a plain question nothing more is asked
     social = phrase and all(one.scores["social"] >= SOCIAL for one in read)
-    goes_on, asks = again and not all(one.act == "question" for one in read), any(map(_asks, said, read))
+    goes_on, asks = again and not all(one.act == "question" for one in read), marked or any(map(_asks, said, read))
     return Query(text, words, " ".join(meaning.split()), frozenset(named), goes_on, not (again or asks), social)
 
 
@@ -122,8 +123,7 @@ def _is_foreign(character: str) -> bool:
 
 
 def _asks(said: str, read: SentenceTags) -> bool:
-    asks = read.scores["question"] + read.scores["request"] >= ASKS or any(mark in said for mark in MARKS)
-    return asks or _UNKNOWN.search(said) is not None
+    return read.scores["question"] + read.scores["request"] >= ASKS or _UNKNOWN.search(said) is not None
 
 
 def _pattern(name: str) -> re.Pattern[str]:

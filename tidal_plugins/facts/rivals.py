@@ -87,7 +87,7 @@ def rivals_among(
         if may_end(said)
         for held in earlier
         if held.stated and (one_speaker or not (said.is_own and held.is_own))
-        if (one := rival(said, held, cosine, asked=asked))
+        if (one := _rival(said, held, cosine, asked, WEIGHTS))
     ]
     return max(found, key=lambda one: one.confidence, default=None)
 
@@ -106,8 +106,12 @@ def rival(
     weights: RivalWeights = WEIGHTS,
 ) -> Replacement | None:
     """Return how a later statement replaces an earlier one, or ``None`` if both may hold."""
-    if not may_end(later) or not earlier.stated:
-        return None
+    return _rival(later, earlier, cosine, asked, weights) if may_end(later) and earlier.stated else None
+
+
+def _rival(
+    later: Statement, earlier: Statement, cosine: float, asked: frozenset[str], weights: RivalWeights
+) -> Replacement | None:
     if framed := _framed(later, earlier, weights):
         return framed
     if not _is_comparable(later, earlier) or are_apart(later, earlier):

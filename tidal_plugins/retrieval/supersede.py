@@ -12,7 +12,7 @@ from tidal_plugins.english.moods import asks_for_former
 from tidal_plugins.facts.claims import fact_statement
 from tidal_plugins.facts.conflicts import FACT_CHANNEL
 from tidal_plugins.facts.invalidation import SupersessionStore, may_replace
-from tidal_plugins.facts.rivals import rivals_among
+from tidal_plugins.facts.rivals import may_end, rivals_among
 from tidal_plugins.facts.statements import Statement, statements, stems_of
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.supersession import Supersession
@@ -90,19 +90,16 @@ def _unlinked(
     near = [place for place, cosine in enumerate(cosines) if cosine >= RIVALLING * max(cosines)]
     entries = channels.entries(ids, max(RIVALS, depth))
     told = [(entry, _statements(entry)) for place in near if (entry := entries.get(ids[place])) and may_replace(entry)]
-    pairs = {
-        (later.id, earlier.id): (later, new, earlier, old)
-        for later, new in told
-        for earlier, old in told
-        if later.occurred_at > earlier.occurred_at
-        and later.channel != FACT_CHANNEL
-        and later.episode != (earlier.episode or "")
-    }
     made = {}
-    for ends, (later, new, earlier, old) in pairs.items():
-        own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
-        if replaced := rivals_among(new, old, 0.0, one_speaker=own, asked=asked):
-            made[ends] = Supersession(*ends, replaced, later.occurred_at)
+    for later, new in told:
+        ending = [one for one in new if may_end(one)] if later.channel != FACT_CHANNEL else []
+        for earlier, old in told if ending else ():
+            if later.occurred_at <= earlier.occurred_at or later.episode == (earlier.episode or ""):
+                continue
+            own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
+            if replaced := rivals_among(ending, old, 0.0, one_speaker=own, asked=asked):
+                ends = later.id, earlier.id
+                made[ends] = Supersession(*ends, replaced, later.occurred_at)
     linked = {(link.later, link.earlier) for link in links}
     known = store.known(made.keys() - linked) if made else set()
     return [link for ends, link in made.items() if ends not in linked | known]

@@ -236,7 +236,7 @@ class TidalMemory(CompactingView):
 
         Raises ``InvalidInput``, also for an empty query.
         """
-        from tidal_plugins.retrieval.request import Request
+        from tidal_plugins.retrieval.understand import Request
         from tidal_plugins.sessions.session import session_id
 
         services = self._services
@@ -264,7 +264,7 @@ class TidalMemory(CompactingView):
         the ids of memories that the model sees anyway; the others are as in ``recall``: ``as_of`` gives the whisper as
         it would have been then.
         """
-        from tidal_plugins.retrieval.request import Request
+        from tidal_plugins.retrieval.understand import Request
         from tidal_plugins.sessions.session import session_id
 
         services = self._services

@@ -15,16 +15,15 @@ from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.components import Components
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.facts.finding import SupersessionFinder
+from tidal_plugins.facts.invalidation import SupersessionFinder
 from tidal_plugins.graph.handlers import AgentModel, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.reader.budget import Budget
 from tidal_plugins.ingestion.episodes import read_corrected, summarised
 from tidal_plugins.ingestion.indexing import EntryIndexer
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
-from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import scrub
 from tidal_plugins.ingestion.uses import Linker
-from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.ingestion.writer import Writer, message_entry_id, stand_alone
 from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker

@@ -15,7 +15,7 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.components import Components
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.facts.finding import SUPERSEDE, SupersessionFinder
+from tidal_plugins.facts.invalidation import SUPERSEDE, SupersessionFinder
 from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL
@@ -32,9 +32,8 @@ from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import Embedder, check_embedder
 from tidal_plugins.reading.sentences import TAG, SentenceReading
 from tidal_plugins.retrieval.federation import Federation
-from tidal_plugins.retrieval.pipeline import Recaller
-from tidal_plugins.retrieval.request import Request
-from tidal_plugins.retrieval.secrets import hide_secrets
+from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets
+from tidal_plugins.retrieval.understand import Request
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.storage.base import Storage, Where

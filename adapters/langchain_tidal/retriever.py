@@ -18,7 +18,7 @@ from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.entry import GRAPH_CHANNEL
-from tidal_plugins.retrieval.request import limit_of
+from tidal_plugins.retrieval.understand import limit_of
 from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {

@@ -21,9 +21,8 @@ from tidal_plugins import Closed, Entry, InvalidInput, TidalError, TidalMemory, 
 from tidal_plugins.ingestion.indexing import parts_of
 from tidal_plugins.ingestion.tombstones import mark_unscrubbed, scrub
 from tidal_plugins.model.entry import Scope, check_scope, derive_id
-from tidal_plugins.retrieval.request import MAX_CHARS
 from tidal_plugins.retrieval.search import Channels
-from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import EntrySummary, Record, Where
 from tidal_plugins.storage.capabilities import within_deadline

@@ -16,7 +16,7 @@ from llama_index_tidal.place import Scope
 from tidal_plugins import Entry, Hit, InvalidInput, Policy, Recall, TidalMemory
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.recall import OWN
-from tidal_plugins.retrieval.request import limit_of
+from tidal_plugins.retrieval.understand import limit_of
 from tidal_plugins.shown import shown
 from tidal_plugins.turns import Place, in_scope, session_config
 

@@ -26,7 +26,7 @@ from tidal_plugins import (
     SignalType,
     TidalMemory,
 )
-from tidal_plugins.sessions.requests import annotate, meant, reward
+from tidal_plugins.sessions.session import annotate, meant, reward
 from tidal_plugins.testing import FrozenClock
 
 PLANNER = Policy(allow={"reward", "view"}, deny={"skip"}, max_signals=3, max_duration=timedelta(hours=1))

@@ -20,8 +20,8 @@ from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import HEADINGS, Brief, Dossier, Finding, by_part
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import MARKED
-from tidal_plugins.retrieval.request import active
-from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.retrieval.pipeline import without_secrets
+from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.tuning import BriefTuning
 

@@ -32,8 +32,7 @@ from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import DOSSIER, Entry, Scope
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.retrieval.pipeline import Recaller
-from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.retrieval.pipeline import Recaller, without_secrets
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage

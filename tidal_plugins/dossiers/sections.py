@@ -29,8 +29,8 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.model.trust import OWN
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.retrieval.request import active
-from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.retrieval.pipeline import without_secrets
+from tidal_plugins.retrieval.understand import active
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning
 

@@ -14,8 +14,8 @@ from tidal_plugins.english.sentences import shortened
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope, bare_id, derive_id
-from tidal_plugins.retrieval.request import active
-from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.retrieval.pipeline import without_secrets
+from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.tuning import Tuning

@@ -22,9 +22,8 @@ from tidal_plugins.model.entry import CONVERSATION, DOSSIER, FACT, KINDS, SYNTHE
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.retrieval.pipeline import Recaller
-from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
-from tidal_plugins.retrieval.secrets import hide_secrets, without_secrets
+from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets, without_secrets
+from tidal_plugins.retrieval.understand import MAX_LIMIT, Request, active
 from tidal_plugins.scoring.ranking import rarity
 from tidal_plugins.scoring.salience import source_salience
 from tidal_plugins.scoring.text import stems, terms

@@ -12,7 +12,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.maintenance.tiers import count_days, list_archived, pin, restore, unpin
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.filter import Filter
-from tidal_plugins.retrieval.request import active, checked_filter, checked_limit
+from tidal_plugins.retrieval.understand import active, checked_filter, checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag, check_int

@@ -15,7 +15,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange
-from tidal_plugins.retrieval.request import checked_limit
+from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where

@@ -18,7 +18,7 @@ from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.graph import Applied, Relation
 from tidal_plugins.model.sink import Mirrored
 from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
-from tidal_plugins.retrieval.request import checked_limit
+from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.transactions import retry

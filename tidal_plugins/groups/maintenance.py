@@ -16,7 +16,7 @@ from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.receipt import Erasure
 from tidal_plugins.model.retention import Retention
-from tidal_plugins.retrieval.request import checked_limit
+from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag

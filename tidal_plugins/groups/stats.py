@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.facts.finding import SUPERSEDE
+from tidal_plugins.facts.invalidation import SUPERSEDE
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.tombstones import UNSCRUBBED

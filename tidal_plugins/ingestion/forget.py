@@ -27,9 +27,8 @@ from tidal_plugins.ingestion.episodes import (
     without_shown,
     wordings,
 )
-from tidal_plugins.ingestion.repeats import duplicates, promote
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones, mark_unscrubbed, note_erasure, scrub
-from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.ingestion.writer import Writer, duplicates, message_entry_id, promote
 from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes, unframed
-from tidal_plugins.ingestion.repeats import FIRST, duplicates, promote
-from tidal_plugins.ingestion.writer import Writer, reinforced, unfading
+from tidal_plugins.ingestion.writer import FIRST, Writer, duplicates, promote, reinforced, unfading
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, final_of, query_of

@@ -26,8 +26,7 @@ from tidal_plugins.ingestion.episodes import (
     without_gone,
 )
 from tidal_plugins.ingestion.gate import nearest
-from tidal_plugins.ingestion.repeats import mark
-from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.ingestion.writer import Writer, mark, message_entry_id
 from tidal_plugins.language.importance import importances
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope

@@ -12,17 +12,15 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop
-from tidal_plugins.facts.finding import SUPERSEDE
-from tidal_plugins.facts.invalidation import may_replace
+from tidal_plugins.facts.invalidation import SUPERSEDE, may_replace
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by, to_entry
 from tidal_plugins.ingestion.gate import ADMISSIONS, counted, decided
 from tidal_plugins.ingestion.plan import Plan, Prepared, Stored
-from tidal_plugins.ingestion.repeats import FIRST, first_link, repeat_link
 from tidal_plugins.ingestion.uses import enqueue_links, strengthen
-from tidal_plugins.ingestion.writer import Writer, new_tier, reinforced
+from tidal_plugins.ingestion.writer import FIRST, Writer, first_link, new_tier, reinforced, repeat_link
 from tidal_plugins.jobs.queue import enqueue, note
 from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.model.entry import Entry, Scope, Tier, derive_id

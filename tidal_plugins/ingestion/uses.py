@@ -21,8 +21,7 @@ from tidal_plugins.english.moods import has_question
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes, without_shown
 from tidal_plugins.ingestion.plan import How, Stored
-from tidal_plugins.ingestion.repeats import firsts
-from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
+from tidal_plugins.ingestion.writer import UNFADING, Writer, firsts, reinforced
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, enqueue
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id

@@ -21,7 +21,7 @@ from tidal_plugins.language.importance import importance
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.scoring.decay import recurrence
 from tidal_plugins.storage.base import Line, Record, Storage, Where
 from tidal_plugins.tuning import ConsolidationTuning

@@ -19,8 +19,7 @@ from tidal_plugins.model.session import Annotation
 from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.scoring.ranking import hinted, saturated
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.sessions.scores import SHARED, Scores, session_node
+from tidal_plugins.sessions.ledger import SHARED, Ledger, Scores, session_node
 from tidal_plugins.settings import REWARD
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import SignalTuning

@@ -18,10 +18,9 @@ from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.pipeline import Recaller
-from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.retrieval.select import LASTING, RECENCY, least, said_again
-from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.retrieval.understand import Request, to_query
 from tidal_plugins.scoring.ranking import sharp_relevance, stretched
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown

@@ -18,7 +18,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CoverageAssessor
-from tidal_plugins.retrieval.request import Request, checked_query
+from tidal_plugins.retrieval.understand import Request, checked_query
 from tidal_plugins.scoring.ranking import dated
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.shown import shown

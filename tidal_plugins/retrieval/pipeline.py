@@ -5,19 +5,23 @@ Each step is a function that takes the values of those before it and returns its
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 from tidal_plugins.embedding.identity import StoreEmbedder
-from tidal_plugins.model.recall import Recall
+from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Window
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.boost import Boosts
+from tidal_plugins.retrieval.candidates import NEARNESS_PARTS, Candidates
 from tidal_plugins.retrieval.rank import rank
-from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER, reranked
-from tidal_plugins.retrieval.result import result, with_windows
-from tidal_plugins.retrieval.search import Pool, search
-from tidal_plugins.retrieval.select import for_recall, for_whisper, is_small_talk
-from tidal_plugins.retrieval.understand import Question, to_query, understand
+from tidal_plugins.retrieval.search import Channels, Pool, search
+from tidal_plugins.retrieval.select import Selection, for_recall, for_whisper, is_small_talk
+from tidal_plugins.retrieval.supersede import NO_LINKS, Links
+from tidal_plugins.retrieval.understand import Question, Request, to_query, understand, visible
+from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, masked_value, secrets
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.tuning import Tuning
@@ -102,3 +106,157 @@ class Recaller:
             vector = question.current(self.embedder).embedded.vector
             channels = replace(pool.channels, vector=vector, columns=self.storage.columns(question.request.scope))
             return add_associations(recall, channels, question.request.now, self.settings)
+
+
+# result
+
+
+TOO_FAR = "too far down in both channels together"
+"""Why an entry was not ranked in full."""
+
+LEAST_REASON = 0.005
+"""A part of nearness that is smaller than this is left out of explanations."""
+
+
+def result(selection: Selection, pool: Pool, question: Question, degraded: Sequence[str]) -> Recall:
+    """Return the first of a selection as hits, up to the limit, and why each other candidate fell out."""
+    request, ranked = question.request, selection.ranked
+    limit, ids = request.limit, ranked.ids
+    rest = zip(ids[limit:], ranked.score[limit:].tolist(), strict=True)
+    trimmed = [
+        Dropped(id_, "trim", f"score {score:.3f} at place {n}") for n, (id_, score) in enumerate(rest, limit + 1)
+    ]
+    there = set(ids)  # a supersession may bring back what was far down
+    far = [id_ for id_ in pool.far.ids if id_ not in there]
+    dropped = dict(selection.dropped)
+    dropped.update(zip(far, map(Dropped, far, repeat("shortlist"), repeat(TOO_FAR)), strict=False))
+    dropped.update((item.id, item) for item in pool.channels.unreadable())
+    return Recall(
+        query=request.text,
+        words=question.query.terms,
+        hits=tuple(hits(ranked, ids[:limit], selection.entries, selection.links, request.profile)),
+        dropped=(*trimmed, *dropped.values()),
+        affect=question.affect,
+        profile=request.profile,
+        at=request.now,
+        degraded=tuple(degraded),
+        confidence=selection.confidence,
+        times=tuple(map(str, pool.times)),
+        threshold=selection.threshold,
+    )
+
+
+def hits(
+    found: Candidates, ids: Sequence[str], entries: Mapping[str, Entry], links: Mapping[str, Links], profile: str
+) -> list[Hit]:
+    """Return the hits that show the first of some candidates, whose ``ids`` these are."""
+    count = len(ids)
+    parts = {name: part[:count].tolist() for name, part in found.parts.items()}
+    features = {name: part[:count].tolist() for name, part in found.features.items()}
+    names = ("keyword_rank", "bm25", "vector_rank", "cosine", "strength", "fused", "relevance")
+    told = zip(*(getattr(found, name)[:count].tolist() for name in names), strict=True)
+    score, confidence = found.score[:count].tolist(), found.confidence[:count].tolist()
+    made = []
+    for place, (id_, numbers) in enumerate(zip(ids, told, strict=True)):
+        keyword_rank, keyword_score, vector_rank, cosine, strength, fused, relevance = numbers
+        entry, own = entries[id_], ((name, part[place]) for name, part in parts.items())
+        replaces, superseded_by = links.get(id_, NO_LINKS)
+        why = Explanation(
+            keyword_rank=keyword_rank or None,
+            keyword_score=keyword_score,
+            vector_rank=vector_rank or None,
+            cosine=cosine,
+            keyword_strength=strength,
+            fused=fused,
+            relevance=relevance,
+            factors={
+                name: part
+                for name, part in own
+                if part == part and (name not in NEARNESS_PARTS or abs(part) >= LEAST_REASON)  # NaN is not itself
+            },
+            profile=profile,
+            feeling=entry.affect.in_words() if entry.affect else "",
+            replaces=replaces,
+            superseded_by=superseded_by,
+            features={name: part[place] for name, part in features.items()},
+        )
+        made.append(Hit(entry, score[place], found.passage(place, entry.text), why, confidence=confidence[place]))
+    return made
+
+
+def with_windows(recall: Recall, channels: Channels, turns: int) -> Recall:
+    """Return a recall whose hits have the entries before and after them in their threads, as many ``turns`` of each.
+
+    Neighbours only have to be visible at all. The rest of the filter applies to hits alone, so that «what did Ann say»
+    shows the question that Ann answered.
+    """
+    if not turns:
+        return recall
+    adjacent = channels.storage.adjacent(channels.scope, recall.ids, turns, visible(channels.where))
+    entries = channels.entries(list(dict.fromkeys(item.other for item in adjacent)))
+    near: dict[str, list[tuple[int, Entry]]] = {}
+    for item in adjacent:
+        if item.other in entries:
+            near.setdefault(item.id, []).append((item.places, entries[item.other]))
+    return replace(recall, hits=tuple(replace(hit, window=_window(near.get(hit.id, ()))) for hit in recall))
+
+
+def _window(placed: Sequence[tuple[int, Entry]]) -> Window:
+    ordered = sorted(placed, key=lambda item: item[0])
+    return Window(
+        tuple(entry for place, entry in ordered if place < 0), tuple(entry for place, entry in ordered if place > 0)
+    )
+
+
+# secrets
+
+
+LEAST_TAG = 4
+"""Characters of a tag from which on it is taken for a part of the secret that it stands in."""
+
+
+def hide_secrets(recall: Recall) -> Recall:
+    """Return a recall whose hits, with the turns around them, show no secret.
+
+    It comes last, when everything that compares texts is done, so that it reads only what is returned.
+    """
+    return replace(recall, hits=tuple(map(_hidden, recall.hits)))
+
+
+def without_secrets(entry: Entry) -> Entry:
+    """Return an entry with the kinds of secrets in their place, as it may be shown."""
+    return _shown(entry, secrets(entry.text))
+
+
+def _hidden(hit: Hit) -> Hit:
+    entry, found = hit.entry, secrets(hit.entry.text)
+    window = hit.window
+    if window.before or window.after:
+        window = Window(*(tuple(map(without_secrets, turns)) for turns in (window.before, window.after)))
+    shown = _shown(entry, found)
+    if not found:
+        return hit if shown is entry and window == hit.window else replace(hit, entry=shown, window=window)
+    start = entry.text.find(hit.passage)  # the words that give a secret away may stand before the passage
+    passage = mask(entry.text, found, start, start + len(hit.passage)) if start >= 0 else masked(hit.passage)
+    path = tuple(step for step in hit.why.path if not _tells(step.removeprefix("#"), entry.text, found))
+    kept = [secret for secret in found if not is_tagged(entry.text[secret.start : secret.end])]
+    kinds = tuple(dict.fromkeys(secret.kind for secret in kept))
+    unit = hit.unit and (len(mask(entry.text, found, 0, hit.unit[0])), len(mask(entry.text, found, 0, hit.unit[1])))
+    why = replace(hit.why, path=path)
+    return replace(hit, entry=shown, passage=passage, unit=unit, why=why, window=window, hidden=kinds)
+
+
+def _shown(entry: Entry, found: Sequence[Secret]) -> Entry:
+    metadata = masked_value(entry.metadata) if entry.metadata else entry.metadata
+    source = masked(entry.source) if entry.source else entry.source
+    if not found and metadata == entry.metadata and source == entry.source:
+        return entry
+    tags = tuple(tag for tag in entry.tags if not _tells(tag, entry.text, found))
+    return replace(entry, text=mask(entry.text, found), source=source, tags=tags, metadata=metadata)
+
+
+def _tells(tag: str, text: str, found: Sequence[Secret]) -> bool:
+    """Return whether a tag was read out of a secret."""
+    label = tag.casefold()
+    values = (text[secret.start : secret.end].casefold() for secret in found)
+    return any(value in label or (len(label) >= LEAST_TAG and label in value) for value in values)

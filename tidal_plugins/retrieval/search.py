@@ -16,8 +16,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.boost import SessionSignals
 from tidal_plugins.retrieval.candidates import Candidates, Reals, Rows, candidates
-from tidal_plugins.retrieval.request import visible
-from tidal_plugins.retrieval.understand import Query, Question
+from tidal_plugins.retrieval.understand import Query, Question, visible
 from tidal_plugins.scoring.ranking import keyword_strength, reciprocal_rank
 from tidal_plugins.storage.base import Corpus, Storage, Where
 from tidal_plugins.storage.columns.tables import Near

@@ -1,24 +1,278 @@
-"""First step of a recall: the text of a request as words, names, times and a vector, and the mood it is read in."""
+"""First step of a recall: a request, checked once, and its text as words, names, times and a vector, and the mood it is
+read in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, get_args
 
+from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.embedding.identity import QueryVector, StoreEmbedder
 from tidal_plugins.english.moods import MARKS
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.times import Event, Period, event, periods
 from tidal_plugins.english.words import PLEASANTRIES
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import EPISODE, FACT, GRAPH_CHANNEL, KINDS, Scope, bare_id
+from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
-from tidal_plugins.retrieval.request import MAX_CHARS, Request
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.storage.base import Corpus
+from tidal_plugins.settings import Profile
+from tidal_plugins.shown import shown
+from tidal_plugins.storage.base import Corpus, Where
 from tidal_plugins.tuning import Tuning
+from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, is_unicode, mapping
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.embedding.identity import QueryVector
+
+MAX_CHARS = 4_000
+"""Characters of a turn that are read as a query: an embedder reads no more."""
+MAX_LIMIT = 1000
+"""Hits that one recall may return."""
+MAX_FILTER_BYTES = 64 * 1024
+"""Bytes of the metadata in a filter, as JSON: as many as metadata may have."""
+MAX_FILTER_NAMES = 10_000
+"""Names of one sort in a filter, such as threads or ids to leave out: a recall with as many took 12 ms longer."""
+MAX_WINDOW = 50
+"""Turns before and after a hit that one recall may return with it."""
+MAX_HOPS = 10
+"""Hops that one recall may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question to a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
+
+    ``affect`` is the mood that influences the order. A whisper gives ``felt`` instead, which reads the mood off the
+    text's vector. ``associative`` appends entries that are associated with the hits, beyond the limit. ``session`` is
+    the one whose signals influence this recall, in addition to those of the scope. ``window`` is the number of turns
+    before and after each hit that come with it. ``vector`` is that of ``text``, if it is known. ``hops`` is the number
+    of hops of the whole recall.
+    """
+
+    scope: Scope
+    text: str
+    where: Where
+    now: datetime
+    limit: int
+    affect: Affect = Affect()
+    profile: str = "balanced"
+    associative: bool = False
+    session: int | None = None
+    window: int = 0
+    hops: int = 1
+    vector: QueryVector | None = None
+    felt: Callable[[NDArray[np.float32]], Affect] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scope: Scope,
+        query: str,
+        now: datetime,
+        settings: Tuning,
+        mood: AffectLoop,
+        filter: Mapping[str, Any],
+        *,
+        limit: int | None,
+        window: int,
+        hops: int | None,
+        associative: bool,
+        as_of: datetime | None,
+        session: int | None,
+        affect: Affect | None,
+        profile: str | None,
+    ) -> Self:
+        """Return the request of ``TidalMemory.recall``, whose arguments these are. Raises ``InvalidInput``."""
+        filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
+        kinds = filter.get("kinds")
+        graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
+        where = active(now, **filter, as_of=as_of and now, graph=graph)
+        return cls(
+            scope,
+            checked_query(query, settings),
+            where,
+            now,
+            checked_limit(settings.recall.limit if limit is None else limit),
+            affect=_mood(affect, mood, scope, now if as_of is None else None),
+            profile=_checked_profile(settings.recall.profile if profile is None else profile),
+            associative=check_flag(associative, "associative"),
+            session=session,
+            window=check_int(window, "window", 0, MAX_WINDOW),
+            hops=check_int(settings.hops.hops if hops is None else hops, "hops", 1, MAX_HOPS),
+        )
+
+    @classmethod
+    def of_turn(
+        cls,
+        scope: Scope,
+        turn: str,
+        now: datetime,
+        settings: Tuning,
+        mood: AffectLoop,
+        *,
+        exclude: Collection[str],
+        session: int | None,
+        affect: Affect | None,
+        as_of: datetime | None = None,
+        profile: str | None = None,
+    ) -> Self:
+        """Return the request of ``TidalMemory.whisper``, whose arguments these are. Raises ``InvalidInput``."""
+        turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
+        now = now if as_of is None else aware(as_of, "as_of")
+        state = _mood(affect, mood, scope, now if as_of is None else None)
+        return cls(
+            scope,
+            turn,
+            active(now, exclude=exclude, as_of=as_of and now),
+            now,
+            max(settings.whisper.candidates, settings.whisper.max_entries),
+            affect=state,
+            profile=_checked_profile(settings.recall.profile if profile is None else profile),
+            session=session,
+            felt=partial(mood.felt, turn, state) if affect is None else None,
+        )
+
+
+def active(
+    now: datetime,
+    *,
+    kinds: Collection[str] | None = None,
+    threads: Collection[str] | None = None,
+    speakers: Collection[str] | None = None,
+    sources: Collection[str] | None = None,
+    tags: Collection[str] | None = None,
+    metadata: Mapping[str, str | int | float | bool | None] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    as_of: datetime | None = None,
+    exclude: Collection[str] = (),
+    include_archived: bool = False,
+    graph: bool = False,
+) -> Where:
+    """Return the filter of entries that are valid and not archived now, or raise ``InvalidInput``.
+
+    ``as_of`` asks for the entries that were known and valid then. ``graph`` includes the entries of the graph. They are
+    excluded by default because they were read out of texts, and would take the places of those texts.
+    """
+    return Where(
+        kinds=_kinds(kinds),
+        threads=_names(threads, "threads"),
+        speakers=_names(speakers, "speakers"),
+        sources=_names(sources, "sources"),
+        tags=_names(tags, "tags"),
+        metadata=_metadata(metadata),
+        since=None if since is None else aware(since, "since"),
+        until=None if until is None else aware(until, "until"),
+        known_at=as_of,
+        active_at=as_of or now,
+        include_archived=check_flag(include_archived, "include_archived"),
+        exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
+        not_channels=() if graph else (GRAPH_CHANNEL,),
+    )
+
+
+def visible(where: Where) -> Where:
+    """Return the part of a filter that says which entries are visible at all, without the caller's own wishes."""
+    return Where(
+        known_at=where.known_at,
+        active_at=where.active_at,
+        include_archived=where.include_archived,
+        exclude=where.exclude,
+        not_channels=where.not_channels,
+    )
+
+
+def checked_limit(limit: int) -> int:
+    """Return a limit as it is, or raise ``InvalidInput``."""
+    return check_int(limit, "limit", 1, MAX_LIMIT)
+
+
+def limit_of(k: int | None, limit: int | None) -> int | None:
+    """Return the limit that a framework gave under either name, or ``None``. Raises ``InvalidInput``, naming it."""
+    if k is not None and limit is not None:
+        raise InvalidInput("k= and limit= mean the same; give one of them")
+    if k is not None:
+        return check_int(k, "k", 1, MAX_LIMIT)
+    return None if limit is None else checked_limit(limit)
+
+
+def checked_query(text: str, settings: Tuning) -> str:
+    """Return a query as it is stored, or raise ``InvalidInput``."""
+    return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
+
+
+def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]:
+    """Return a filter whose fields all exist, or raise ``TypeError`` as Python does for an unknown argument."""
+    for name in given:
+        if name not in Filter.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {shown(name)}")
+    return given
+
+
+def _checked_profile(profile: str) -> str:
+    check_choice(profile, "profile", get_args(Profile))
+    return profile
+
+
+def _mood(affect: Affect | None, mood: AffectLoop, scope: Scope, now: datetime | None) -> Affect:
+    """Return the mood that a request gives, else the current one; none where the request is about another time."""
+    if affect is not None:
+        return _checked_affect(affect)
+    return Affect() if now is None else mood.current(scope, now)
+
+
+def _checked_affect(affect: Affect) -> Affect:
+    if not isinstance(affect, Affect):
+        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {shown(affect)}")
+    return affect
+
+
+def _kinds(kinds: Collection[str] | None) -> Collection[str]:
+    if kinds is None:
+        return KINDS
+    known = [*KINDS, EPISODE]
+    several = isinstance(kinds, Collection) and not isinstance(kinds, str)
+    if not several or not all(isinstance(kind, str) and kind in known for kind in kinds):
+        raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {shown(kinds)}")
+    return tuple(kinds)
+
+
+def _metadata(metadata: Mapping[str, str | int | float | bool | None] | None) -> Mapping[str, Any]:
+    return {} if metadata is None else mapping(metadata, "metadata", MAX_FILTER_BYTES)
+
+
+def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
+    if values is None:
+        return None
+    several = isinstance(values, Collection) and not isinstance(values, str)
+    if not several or not all(isinstance(value, str) for value in values):
+        raise InvalidInput(f"{name} must be a collection of strings, got {shown(values)}")
+    if len(values) > MAX_FILTER_NAMES:
+        raise InvalidInput(
+            f"{name} names {len(values):,} things, and a filter may name {MAX_FILTER_NAMES:,}: ask twice"
+        )
+    if not all(map(is_unicode, values)):
+        raise InvalidInput(f"one of {name} holds a lone surrogate, which no stored name does: leave it out")
+    if any(len(value) > MAX_LABEL for value in values):
+        raise InvalidInput(f"each of {name} has at most {MAX_LABEL:,} characters, as stored names do: leave it out")
+    return tuple(values)
+
+
+# understanding
+
 
 ASKS = 0.15
 """Chance of a question or a request from which on a turn may ask for something."""

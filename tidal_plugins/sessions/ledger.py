@@ -5,31 +5,33 @@ Each call is one transaction: what has returned is durable, and a process that d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidal_plugins.errors import Conflict, InvalidInput, NotFound, PolicyViolation, SessionClosed
-from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Scope, derive_id
+from tidal_plugins.model.link import Link
 from tidal_plugins.model.session import (
     Annotation,
     AuditEntry,
+    Counts,
     Policy,
     SessionInfo,
     SessionSnapshot,
     SessionSummary,
     Signal,
     SignalTally,
+    SignalType,
 )
-from tidal_plugins.sessions.counters import Counters
-from tidal_plugins.sessions.policy import violation
-from tidal_plugins.sessions.scores import SHARED, Scores, session_node
+from tidal_plugins.scoring.decay import added, hours_until, weight
+from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.shown import shown, shown_scope
-from tidal_plugins.storage.base import META, STORE, Line, Storage, Where
+from tidal_plugins.storage.base import META, STORE, Line, Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import intact, whole
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
@@ -263,3 +265,142 @@ def _info(id: int, value: Mapping[str, Any]) -> SessionInfo:
 
 _audit = partial(str.format, "audit:{}")
 _notes = partial(str.format, "annotations:{}")
+
+
+# Scores: one link from a node to each entry and type, heavier with each signal, lighter with time [tidalDB]. The node is
+# a session lane, or the scope itself. Each signal is one read and one write, however many there were.
+
+
+SHARED = "signals"
+"""The node of the scope itself."""
+
+_KIND = "signal:"
+
+
+def session_node(session: int) -> str:
+    """Return the node that a session's signals start from. No entry has such an id."""
+    return f"session:{session}"
+
+
+class Score(NamedTuple):
+    """The score of one type of signals for one entry."""
+
+    type: str
+    entry: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores in one scope. Writing belongs inside a transaction."""
+
+    storage: Storage
+    scope: Scope
+    settings: SignalTuning
+
+    def add(self, node: str, type: str, entry: str, amount: float, at: datetime) -> float:
+        """Add a signal and return the score, faded to the later of this signal and the last one."""
+        kind, known = self.settings.types[type], self._link(node, type, entry)
+        last = (known.anchored_at if known else None) or at
+        score = added(known.weight if known else 0.0, hours_between(last, at), amount, kind.half_life)
+        anchor = max(last, at)
+        self.storage.put_links(self.scope, [self._weighing(node, type, entry, score, anchor)])
+        return score
+
+    def all(self, node: str, now: datetime) -> dict[str, dict[str, float]]:
+        """Return the scores of a node by type and entry, faded to ``now``."""
+        found: dict[str, dict[str, float]] = {}
+        for link in self.storage.links(self.scope, WhereLinks(kinds=self._kinds, sources={node})):
+            found.setdefault(_type(link), {})[link.target] = self._faded(link, now)
+        return found
+
+    def of(self, node: str, types: Collection[str], entries: Collection[str], now: datetime) -> list[Score]:
+        """Return the scores of these types that a node's signals give these entries."""
+        ids = [_id(node, type_, entry) for type_ in types for entry in entries]
+        links = self.storage.links(self.scope, WhereLinks(ids=ids, lasting_at=now))
+        return [Score(_type(link), link.target, self._faded(link, now)) for link in links]
+
+    def strongest(self, node: str, type: str, now: datetime, limit: int) -> list[str]:
+        """Return the ids of the entries with the highest scores."""
+        where = WhereLinks(lasting_at=now)
+        steps = self.storage.frontier(self.scope, [node], [_KIND + type], each=limit, where=where) if limit else []
+        return [step.other for step in steps]
+
+    @property
+    def _kinds(self) -> Mapping[str, SignalType]:
+        return {_KIND + type: kind for type, kind in self.settings.types.items()}
+
+    def _link(self, node: str, type: str, entry: str) -> Link | None:
+        return next(iter(self.storage.links(self.scope, WhereLinks(ids={_id(node, type, entry)}))), None)
+
+    def _weighing(self, node: str, type: str, entry: str, score: float, anchor: datetime) -> Link:
+        hours = hours_until(score, self.settings.faded, self.settings.types[type].half_life)
+        return Link(
+            id=_id(node, type, entry),
+            kind=_KIND + type,
+            source=node,
+            target=entry,
+            recorded_at=anchor,
+            weight=score,
+            anchored_at=anchor,
+            expires_at=_later(anchor, hours),
+        )
+
+    def _faded(self, link: Link, now: datetime) -> float:
+        hours = hours_between(link.anchored_at or link.recorded_at, now)
+        return float(weight(link.weight, hours, self.settings.types[_type(link)].half_life))
+
+
+def _id(node: str, type: str, entry: str) -> str:
+    return f"{node}:{type}:{entry}"  # not a hash: a recall asks for a hundred of them
+
+
+def _later(time: datetime, hours: float) -> datetime | None:
+    """Return so much later, or ``None`` for a time beyond the calendar."""
+    try:
+        return time + timedelta(hours=hours)
+    except OverflowError:
+        return None
+
+
+def _type(link: Link) -> str:
+    return link.kind.removeprefix(_KIND)
+
+
+# Counters by type and by window of time, and the rules that a signal is held against, in this order: duration, count,
+# deny, allow [tidalDB].
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The signals counted for a session or the scope, by type."""
+
+    accepted: Mapping[str, int] = field(default_factory=dict)
+    rejected: int = 0
+    windows: Mapping[str, Buckets] = field(default_factory=dict)
+
+    def plus(self, type: str, at: datetime, now: datetime) -> Counters:
+        buckets = counted(self.windows.get(type, {}), to_micros(at), to_micros(now))
+        accepted = {**self.accepted, type: self.accepted.get(type, 0) + 1}
+        return replace(self, accepted=accepted, windows={**self.windows, type: buckets})
+
+    def counts(self, now: datetime) -> dict[str, Counts]:
+        return {type: Counts(**totals(buckets, to_micros(now))) for type, buckets in self.windows.items()}
+
+
+UNNAMED = "of the session"
+
+
+def violation(info: SessionInfo, type: str, now: datetime) -> PolicyViolation | None:
+    """Return why the policy of a session refuses a signal of this type now, or ``None``."""
+    policy, name, most = info.policy, info.policy_name or UNNAMED, info.policy.max_duration
+    refused = partial(PolicyViolation, signal=type, policy=name)
+    if most is not None and (not most or now - info.opened_at > most):  # none at all, on a clock that stands, too
+        return refused(f"the session may last {policy.max_duration}: open a new one", rule="max_duration")
+    if info.remaining == 0:
+        return refused(f"the session has its {policy.max_signals} signals already", rule="max_signals")
+    if type in policy.deny:
+        return refused(f"{type} is denied", rule="deny")
+    if policy.allow and type not in policy.allow:
+        return refused(f"only these are allowed: {', '.join(sorted(policy.allow))}", rule="allow")
+    return None

@@ -11,7 +11,7 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 - A tool answers a refusal (:data:`REFUSALS`) in text, for the model to read.
 """
 
-from tidal_plugins.sessions.requests import REFUSALS
+from tidal_plugins.sessions.session import REFUSALS
 from tidal_plugins.turns.place import (
     Nested,
     Place,

@@ -21,8 +21,7 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.sessions.requests import annotate, meant, reward
-from tidal_plugins.sessions.session import Session
+from tidal_plugins.sessions.session import Session, annotate, meant, reward
 from tidal_plugins.turns.answers import (
     HISTORY_TOOLS,
     RELATE,

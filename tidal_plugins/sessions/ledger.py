@@ -267,8 +267,8 @@ _audit = partial(str.format, "audit:{}")
 _notes = partial(str.format, "annotations:{}")
 
 
-# Scores: one link from a node to each entry and type, heavier with each signal, lighter with time [tidalDB]. The node is
-# a session lane, or the scope itself. Each signal is one read and one write, however many there were.
+# Scores: one link from a node to each entry and type, heavier with each signal, lighter with time [tidalDB]. The node
+# is a session lane, or the scope itself. Each signal is one read and one write, however many there were.
 
 
 SHARED = "signals"

@@ -89,8 +89,7 @@ class Recaller:
         if self.reranker and (texts := selection.texts):
             order = reranked(self.reranker, query.text, texts, selection.ranked, settings.rerank.seconds)
             degraded = degraded if order else [*degraded, RERANKER]
-        selection = selection.newest_first(order or selection.ranked)
-        recall = result(selection, pool, question, degraded)
+        recall = result(selection.finished(order), pool, question, degraded)
         if whispers:
             from tidal_plugins.retrieval.units import with_units
 

@@ -23,7 +23,7 @@ from tidal_plugins.retrieval.calibration import estimated, shipped
 from tidal_plugins.retrieval.candidates import Candidates, Flags
 from tidal_plugins.retrieval.rank import traits_of
 from tidal_plugins.retrieval.search import Channels, Pool
-from tidal_plugins.retrieval.supersede import Links, newest_first, replaced_for_sure, superseded
+from tidal_plugins.retrieval.supersede import Links, doubted, newest_first, replaced_for_sure, superseded
 from tidal_plugins.retrieval.understand import Query, Question
 from tidal_plugins.scoring.ranking import recency
 from tidal_plugins.scoring.text import normal, terms
@@ -75,14 +75,14 @@ class Selection:
         there = [(place, id_) for place, id_ in enumerate(found.ids) if id_ in self.entries]
         return {place: found.passage(place, self.entries[id_].text) for place, id_ in there}
 
-    def newest_first(self, ranked: Candidates) -> Selection:
-        """Return the same in the order of ``ranked``, but the newest first: a reranker knows nothing of what changed.
-
-        What is two links back gets its chance here: it helps only if both links are wrong.
-        """
+    def finished(self, order: Candidates | None) -> Selection:
+        """Return the same in another order, if there is one, but the newest first: a reranker knows nothing of what
+        changed."""
         if not self.supersessions:
-            return replace(self, ranked=ranked)
-        ranked, links = newest_first(ranked, self.supersessions)
+            return replace(self, ranked=order) if order else self
+        if order is None:
+            return replace(self, ranked=doubted(self.ranked, self.links))
+        ranked, links = newest_first(order, self.supersessions)
         return replace(self, ranked=ranked, links=links)
 
 

@@ -125,7 +125,7 @@ def newest_first(found: Candidates, supersessions: Sequence[Supersession]) -> tu
 
     Also return, by id, what each entry supersedes, and what supersedes it.
 
-    The newest has the best chance of its chain to help. What it supersedes helps only if the link is wrong.
+    The newest has the best chance of its chain to help.
     """
     if not supersessions:
         return found, {}
@@ -150,15 +150,24 @@ def newest_first(found: Candidates, supersessions: Sequence[Supersession]) -> tu
             best = max(best, score[at]) + ABOVE
         order |= dict.fromkeys([*newer, id_])
     links: dict[str, Links] = {id_: (tuple(earlier.get(id_, ())), tuple(later.get(id_, ()))) for id_ in order}
-    chance = sure.copy()
+    parts = dict(found.parts) if np.isnan(raised).all() else {**found.parts, NEWEST: raised}
+    found = replace(found, score=score, confidence=sure, parts=parts, features=features)
+    return doubted(found.take([places[id_] for id_ in order]), links), links
+
+
+def doubted(found: Candidates, links: Mapping[str, Links]) -> Candidates:
+    """Return a ranking with lower chances of what is superseded: it helps only if the link is wrong.
+
+    A second time lowers the chances of what is two links back: it helps only if both are.
+    """
+    places = {id_: place for place, id_ in enumerate(found.ids)}
+    sure, chance = found.confidence, found.confidence.copy()
     for id_, (_, by) in links.items():
         for link in by:
-            if link.later in places:
+            if id_ in places and link.later in places:
                 wrong = sure[places[link.later]] * (1 - link.replacement.confidence)
                 chance[places[id_]] = min(chance[places[id_]], wrong)
-    parts = dict(found.parts) if np.isnan(raised).all() else {**found.parts, NEWEST: raised}
-    found = replace(found, score=score, confidence=chance, parts=parts, features=features)
-    return found.take([places[id_] for id_ in order]), links
+    return replace(found, confidence=chance)
 
 
 def replaced_for_sure(

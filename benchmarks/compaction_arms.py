@@ -29,7 +29,7 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.compaction.turns import history as split
+from tidal_plugins.compaction.state import history as split
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.summarising.extractive import ExtractiveSummariser

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import compaction_cases, presence, trajectories
 from benchmarks.conversations import ADVERSARIAL, load
 from tests.benchmarks.data import ada, chat, garden, openai_run, swe_agent_run, written
-from tidal_plugins.compaction.turns import history
+from tidal_plugins.compaction.state import history
 from tidal_plugins.model.compaction import unpaired
 
 

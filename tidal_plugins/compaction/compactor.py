@@ -19,7 +19,7 @@ from tidal_plugins.compaction.preparation import Preparations, Prepared
 from tidal_plugins.compaction.rebuild import Means, Recorded, prepare, rebuild, record
 from tidal_plugins.compaction.recorded import Recorder, check_ledger
 from tidal_plugins.compaction.state import Covered, State, States, note_compaction
-from tidal_plugins.compaction.turns import history as split
+from tidal_plugins.compaction.state import history as split
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.compaction import Compaction, Size, Stage

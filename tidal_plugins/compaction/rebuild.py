@@ -26,8 +26,7 @@ from tidal_plugins.compaction.assemble import (
 from tidal_plugins.compaction.files import Candidate, Restorer, weight
 from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.recorded import Recorder, covered_turn, is_one_of, stored_forms
-from tidal_plugins.compaction.state import Covered, Fold, State
-from tidal_plugins.compaction.turns import Turn, marked
+from tidal_plugins.compaction.state import Covered, Fold, State, Turn, marked
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Kept, Size
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode

@@ -9,8 +9,7 @@ from datetime import datetime
 from hashlib import blake2b
 
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.compaction.state import Covered
-from tidal_plugins.compaction.turns import Turn
+from tidal_plugins.compaction.state import Covered, Turn
 from tidal_plugins.errors import CompactionError, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes, unframed
 from tidal_plugins.ingestion.record import record

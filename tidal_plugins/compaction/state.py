@@ -1,5 +1,7 @@
-"""A history as turns [SIYA §2.2], and the state of the context rebuilt from it, which is kept in the store from one model
-call to the next and for the next process."""
+"""A history as turns [SIYA §2.2], and the state of the context rebuilt from it.
+
+The state is kept in the store from one call of a model to the next, and for the next process.
+"""
 
 from __future__ import annotations
 

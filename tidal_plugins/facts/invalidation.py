@@ -132,9 +132,10 @@ class SupersessionStore:
         if not earlier:
             return []
         where = WhereLinks(targets=list(earlier), valid_at=at)
+        few = self.storage.links(self.scope, replace(where, kinds=[SUPERSEDES]), limit=FOLLOWED + 1)
+        if len(few) <= FOLLOWED:
+            return [_supersession(link) for link in few if link.superseded_at is None]
         steps = self.storage.frontier(self.scope, earlier, [SUPERSEDES], each=FOLLOWED, where=where)
-        if not steps:
-            return []
         links = self.storage.links(self.scope, WhereLinks(ids={step.link for step in steps}))
         return [_supersession(link) for link in links if link.superseded_at is None]
 

@@ -51,12 +51,12 @@ def superseded(
     past = any(time.end is not None and time.end <= request.now for time in pool.times)
     if asks_for_former(request.text, past):
         return found, ()
-    store, ids = SupersessionStore(channels.storage, request.scope), found.ids
-    links = store.chains(ids[:depth], request.now)
-    links += _unlinked(found, ids, links, store, channels, request.text, depth)
+    store, first = SupersessionStore(channels.storage, request.scope), columns.ids(found.rows[: max(RIVALS, depth)])
+    links = store.chains(first[:depth], request.now)
+    links += _unlinked(found, first, links, store, channels, request.text)
     if not links:
         return found, ()
-    ranked, later = set(ids), {link.later for link in links}
+    ranked, later = set(found.ids), {link.later for link in links}
     newest = columns.rows(sorted(later - {link.earlier for link in links} - ranked))
     newest = newest[newest >= 0]
     newest = newest[columns.passes(newest, request.where)]
@@ -80,7 +80,6 @@ def _unlinked(
     store: SupersessionStore,
     channels: Channels,
     question: str,
-    depth: int,
 ) -> list[Supersession]:
     """Return the rivals among the first of the ranking that no link joins yet: what the question is about says that
     they are of one thing. Nothing is stored, and what was undone stays so."""
@@ -88,7 +87,7 @@ def _unlinked(
     if len(cosines) < 2 or not asked:
         return []
     near = [place for place, cosine in enumerate(cosines) if cosine >= RIVALLING * max(cosines)]
-    entries = channels.entries(ids, max(RIVALS, depth))
+    entries = channels.entries(ids)
     told = [(entry, _statements(entry)) for place in near if (entry := entries.get(ids[place])) and may_replace(entry)]
     made = {}
     for later, new in told:

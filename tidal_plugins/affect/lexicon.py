@@ -12,7 +12,7 @@ The constants were chosen on public conversations: somewhat under one ordinary t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from math import sqrt
 from operator import methodcaller
 from string import punctuation
@@ -153,9 +153,7 @@ def _valence(score: float) -> float:
     return float(bounded**PLEASANT_POWER if bounded >= 0 else -((-bounded) ** UNPLEASANT_POWER))
 
 
-@lru_cache(maxsize=64)
 def _read(piece: str) -> _Reading:
-    """Return how a sentence reads. Those of a user's turn are asked for with the turn, and then one by one."""
     scores = _analyzer().polarity_scores(piece)
     words = piece.split()
     charged = (scores["pos"] + scores["neg"]) * len(words) / (len(words) + FEW_WORDS)

@@ -11,16 +11,16 @@ from tidal_plugins.apps.histories.conversation import Conversation, Skipped, Unk
 Reader = Callable[[Path], Iterator[Conversation | Skipped]]
 
 FORMATS = {
-    "claude-code": "transcripts of Claude Code",
-    "codex": "rollouts of Codex",
-    "gemini-cli": "chats of Gemini CLI",
-    "chatgpt": "ChatGPT's export",
-    "claude-ai": "claude.ai's export",
-    "jsonl": "messages, one a line or in a list",
-    "locomo": "conversations in LoCoMo's format",
-    "langgraph": "checkpoints of LangGraph's SqliteSaver",
+    "claude-code": "transcripts",
+    "codex": "transcripts",
+    "gemini-cli": "transcripts",
+    "chatgpt": "chats",
+    "claude-ai": "chats",
+    "jsonl": "chats",
+    "locomo": "chats",
+    "langgraph": "langgraph",
 }
-"""The formats, by the names that ``--format`` takes. The module of each has its name."""
+"""The formats, by the names that ``--format`` takes, and the module with the reader of each."""
 
 HOMES = {"claude-code": Path("~/.claude/projects"), "codex": Path("~/.codex/sessions")}
 """Where programs keep their transcripts."""
@@ -28,7 +28,8 @@ HOMES = {"claude-code": Path("~/.claude/projects"), "codex": Path("~/.codex/sess
 
 def reader_of(name: str) -> Reader:
     """Return the reader of a format."""
-    read: Reader = import_module(f"tidal_plugins.apps.histories.{name.replace('-', '_')}").read
+    module = import_module(f"tidal_plugins.apps.histories.{FORMATS[name]}")
+    read: Reader = getattr(module, f"read_{name.replace('-', '_')}")
     return read
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver
 
 
-def read(path: Path) -> Iterator[Conversation]:
+def read_langgraph(path: Path) -> Iterator[Conversation]:
     """Yield the threads as their newest checkpoints have them. A message's time is that of the first with it.
 
     The file is only read. Raises ``Unknown`` if it has no checkpoints, or if LangGraph's packages are missing.

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from tidal_plugins import Message
 from tidal_plugins.apps.histories import reader_of
 from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, opens, size_of
+from tidal_plugins.apps.histories.transcripts import (
+    claude_code_said,
+    claude_code_went_back,
+    codex_said,
+    codex_went_back,
+)
 
 logger = logging.getLogger(__name__)
 
 LONGEST = 32 << 20
 """Bytes of the longest line that is read. An image is some megabytes; what is longer is passed over."""
 
-APPENDED = frozenset(["claude-code", "codex"])
-"""Formats in which a transcript only grows. Others are written anew, and read from their beginning."""
-
-Said = Callable[[Mapping[str, Any], str, int], tuple[str, list[Message]]]
+APPENDED = {"claude-code": (claude_code_said, claude_code_went_back), "codex": (codex_said, codex_went_back)}
+"""Formats in which a transcript only grows: how a line is read, and whether it goes back. Others are written anew, and
+read from their beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,7 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
     if format not in APPENDED:
         yield from _rewritten(path, format, mark)
         return
-    reader = import_module(f"tidal_plugins.apps.histories.{format.replace('-', '_')}")
-    said: Said = reader.said
+    said, went_back = APPENDED[format]
     with path.open("rb") as file:
         begin = mark if _fits(file, mark) else Mark(session=path.stem)
         session, turn, size = begin.session, None, 0
@@ -74,7 +77,7 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
             except MALFORMED as error:
                 logger.warning("line %d of %s cannot be read: %s", number + 1, path.name, error)
                 continue
-            back = back or (bool(seen) and reader.went_back(line, seen))
+            back = back or (bool(seen) and went_back(line, seen))
             seen.add(str(line.get("uuid") or number))
             for message in _from(begin, offset, messages):
                 goes_on = turn is not None and turn.session == session and not (back and message.role == "user")

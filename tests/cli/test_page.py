@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from tests.cli.conftest import Tidal
-from tidal_plugins.apps.cli.errors import Exit
+from tidal_plugins.apps.cli.command import Exit
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tasks" / "command-line.md").read_text("utf-8")
 SHOWN = sorted(set(re.findall(r"^(?:\$ )?tidal ([a-z]+[^#\n]*)", PAGE, re.M)))

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tests.mcp.conftest import SCOPE
 from tests.mcp.talking import environment, in_process, over_stdio, text
 from tidal_plugins import HashingEmbedder, Policy, TidalMemory
-from tidal_plugins.apps.cli.errors import Exit
+from tidal_plugins.apps.cli.command import Exit
 from tidal_plugins.apps.cli.main import app
 
 READING = {"memory_search", "thread_history", "entity_lookup", "fact_search", "memory_get"}

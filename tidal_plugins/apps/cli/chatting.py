@@ -16,7 +16,7 @@ from langgraph.graph import START, StateGraph
 
 from langgraph_tidal import CompactionNode, RecallNode, RecordNode, TidalState, model_input
 from tidal_plugins import TidalMemory
-from tidal_plugins.apps.cli.errors import Exit, Failed
+from tidal_plugins.apps.cli.command import Exit, Failed
 
 SYSTEM = "You are a helpful assistant with a good memory. What you are reminded of stands ahead of the question."
 

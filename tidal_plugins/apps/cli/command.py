@@ -1,18 +1,25 @@
-"""Commands: functions whose first argument is a :class:`Run`: the settings, the memory, and a way to print."""
+"""Commands: functions whose first argument is a :class:`Run`: the memory, a way to print, and how a command ends.
+
+An error ends a command with one sentence on standard error instead of a traceback.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.errors import Exit, Failed, reported
+from tidal_plugins.apps import embedder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,36 +28,126 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tidal_plugins import TidalMemory
-    from tidal_plugins.apps.cli.settings import CommandLine
-    from tidal_plugins.protocols import Embedder
 
 WAIT = 600.0
 """Seconds for which a command that writes waits at its end for the reading that it caused: for the graph and for what
 later statements replace. What is left then is done by the next command that writes."""
 
+LISTED = 20
+"""Things that are named in a list; of the rest the number is told."""
 
-Db = Annotated[str | None, typer.Option("--db", help="The file of the memory, or its URL [TIDAL_DB, else tidal.db].")]
+app = typer.Typer(
+    name="tidal",
+    help="A memory for agents, in one local file: recall with the reasons why.",
+    epilog="Exit codes: 0 done, 1 refused, 2 written wrongly, 3 nothing found, 4 done in part, 130 interrupted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help takes half the time, and can be copied
+    pretty_exceptions_enable=False,
+)
 
-Scope = Annotated[str | None, typer.Option("--scope", help="Whose memories, such as user/42 [TIDAL_SCOPE].")]
-
+Db = Annotated[
+    str,
+    typer.Option(
+        "--db",
+        envvar="TIDAL_DB",
+        show_envvar=False,
+        show_default=False,
+        help="The file of the memory, or its URL [TIDAL_DB, else tidal.db].",
+    ),
+]
+Scope = Annotated[
+    str,
+    typer.Option(
+        "--scope",
+        envvar="TIDAL_SCOPE",
+        show_envvar=False,
+        show_default=False,
+        help="Whose memories, such as user/42 [TIDAL_SCOPE].",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-COMMON = {"db": (Db, None), "scope": (Scope, None), "as_json": (Json, False)}
-"""The options of every command, with their defaults."""
+COMMON = {"db": (Db, "tidal.db"), "scope": (Scope, "default"), "as_json": (Json, False)}
+"""The options of every command, with their defaults. A variable that is set to nothing counts as not set."""
+
+
+class Exit(IntEnum):
+    """The exit codes of every command. Typer's own for a command that is written wrongly is 2."""
+
+    DONE = 0
+    REFUSED = 1
+    """The memory refused the request or failed. The message says why and what to do."""
+    USAGE = 2
+    """The command was written wrongly, or one of its values cannot be used."""
+    NOTHING = 3
+    """There is no such memory, entry, thread or topic, or no hit."""
+    PARTLY = 4
+    """Some files or conversations were skipped because of errors, or the doctor found something wrong."""
+    INTERRUPTED = 130
+
+
+class Failed(Exception):
+    """Ends a command with a message and an exit code."""
+
+    def __init__(self, message: str, code: Exit = Exit.REFUSED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds a function to the commands under ``name``."""
+
+    def added(function: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            with reported():
+                function(Run(*(values.pop(name) for name in COMMON)), **values)
+
+        common = [
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for option, (kind, default) in COMMON.items()
+        ]
+        mine = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+        run.__signature__ = inspect.Signature([*mine, *common])  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in [*mine, *common]}
+        del run.__wrapped__  # what typer reads is the signature above
+        group.command(name)(run)
+        return function
+
+    return added
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a command. ``as_json`` says whether it prints JSON."""
+    """One run of a command: a memory and a scope as they were named, and whether it prints JSON."""
 
-    settings: CommandLine
+    db: str
+    scope: str
     as_json: bool
+
+    @property
+    def file(self) -> Path:
+        """Return the file of the memory. Raises ``Failed`` for one on a server."""
+        if "://" in self.db:
+            raise Failed(f"this command needs the file of a memory, and {self.place} is a URL", Exit.USAGE)
+        return Path(self.db)
+
+    @property
+    def place(self) -> str:
+        """Return where the memory is, as it may be shown: without a password."""
+        scheme, url, rest = self.db.partition("://")
+        return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}" if url else str(Path(self.db))
+
+    @property
+    def embedder(self) -> str:
+        """Return ``minilm``, ``hashing`` (words only, no model), or the name of a sentence-transformers model."""
+        return os.environ.get("TIDAL_EMBEDDER") or "minilm"
 
     def at(self, place: str | None) -> Run:
         """Return the same run with the memory in another file, or at another URL, if one is named."""
-        if place is None:
-            return self
-        return replace(self, settings=type(self.settings)(**{**self.settings.model_dump(), "db": place}))
+        return self if place is None else replace(self, db=place)
 
     @contextmanager
     def memory(self, *, make: bool = False, writes: bool = False) -> Iterator[TidalMemory]:
@@ -60,12 +157,16 @@ class Run:
         """
         from tidal_plugins import ReadOnly, TidalMemory
 
-        path, place = self.settings.db, self.settings.place
-        if not make and not isinstance(path, str) and not path.exists():
+        place, url = self.place, "://" in self.db
+        if not make and not url and not self.file.exists():
             raise Failed(f"there is no memory at {place}: make one with tidal init, or name it with --db", Exit.NOTHING)
-        reads, chosen = not (make or writes), embedder(self.settings.embedder)
+        reads, owner = not (make or writes), tuple(self.scope.split("/"))
+        if not all(owner):
+            raise Failed(f"a scope is names separated by slashes, such as user/42, got {self.scope!r}", Exit.USAGE)
         try:
-            memory = TidalMemory(path, read_only=reads, embedder=chosen, scope=self.settings.owner)
+            memory = TidalMemory(
+                self.db if url else self.file, read_only=reads, embedder=embedder_of(self.embedder), scope=owner
+            )
         except ReadOnly:
             if not reads:
                 raise
@@ -128,13 +229,66 @@ def console() -> Any:
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def embedder(name: str) -> Embedder:
-    """Return an embedder by its name."""
-    from tidal_plugins import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
+@dataclass
+class Account:
+    """The account of a command that takes files in: what was skipped, each with the reason."""
 
-    if name == "minilm":
-        return OnnxEmbedder()
-    return HashingEmbedder() if name == "hashing" else SentenceTransformerEmbedder(name)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the account as plain data."""
+        return {**vars(self), "skipped": [{"file": file, "reason": reason} for file, reason in self.skipped]}
+
+    def skips(self) -> list[str]:
+        """Return a line for each of the first that were skipped."""
+        return [*(f"skipped {file}: {reason}" for file, reason in self.skipped[:LISTED]), *more(len(self.skipped))]
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Let an error of the library, or of a file, end the command with its message."""
+    from tidal_plugins import EmbedderMismatch, InvalidInput, NotFound, TidalError
+
+    try:
+        yield
+    except Failed as error:
+        raise _end(str(error), error.code) from None
+    except NotFound as error:
+        raise _end(str(error), Exit.NOTHING) from None
+    except EmbedderMismatch as error:
+        hint = "name the embedder of this memory in TIDAL_EMBEDDER, or give it another one with tidal reembed"
+        raise _end(f"{error}. Here: {hint}", Exit.REFUSED) from None
+    except InvalidInput as error:
+        raise _end(str(error), Exit.USAGE) from None
+    except TidalError as error:
+        raise _end(str(error), Exit.REFUSED) from None
+    except ModuleNotFoundError:
+        raise
+    except ImportError as error:  # it names the package that is missing
+        raise _end(str(error), Exit.REFUSED) from None
+    except KeyboardInterrupt:
+        raise _end("interrupted; what was stored stays", Exit.INTERRUPTED) from None
+    except BrokenPipeError:  # whoever read the output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(Exit.DONE) from None
+    except OSError as error:
+        raise _end(f"{error.filename or 'the system'}: {error.strerror or error}", Exit.REFUSED) from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[None]:
+    """Say how to replace a file that is there already, in words of the command line."""
+    from tidal_plugins import Conflict
+
+    try:
+        yield
+    except Conflict:
+        raise Failed(f"there is a file at {path} already: name another one, or give --replace") from None
+
+
+def _end(message: str, code: Exit) -> typer.Exit:
+    typer.echo(f"tidal: {message}", err=True)
+    return typer.Exit(code)
 
 
 def plain(value: Any) -> Any:
@@ -154,35 +308,12 @@ def counted(count: int, one: str, more: str = "") -> str:
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
+def more(count: int, most: int = LISTED) -> list[str]:
+    """Return a line that says how many of ``count`` things are not in a list of the first ones, if there are any."""
+    return [f"… and {count - most:,} more"] if count > most else []
+
+
 def cut(text: str, most: int = 160) -> str:
     """Return a text on one line, of at most so many characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds a function to the commands under ``name``."""
-
-    def added(function: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-
-        @functools.wraps(function)
-        def run(**values: Any) -> None:
-            with reported():
-                from tidal_plugins.apps.cli.settings import CommandLine
-
-                settings = CommandLine.of(db=values.pop("db"), scope=values.pop("scope"))
-                function(Run(settings, values.pop("as_json")), **values)
-
-        common = [
-            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for option, (kind, default) in COMMON.items()
-        ]
-        mine = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
-        run.__signature__ = inspect.Signature([*mine, *common])  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in [*mine, *common]}
-        del run.__wrapped__  # what typer reads is the signature above
-        app.command(name)(run)
-        return function
-
-    return added

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tidal_plugins.apps.cli.command import Account
 from tidal_plugins.apps.histories import Conversation, Skipped, Unknown, reader_of
-from tidal_plugins.apps.histories.conversation import repeated, settle
+from tidal_plugins.apps.histories.conversation import MALFORMED, record_all, repeated, settle
 from tidal_plugins.apps.histories.files import files_at, format_of
 
 if TYPE_CHECKING:
     from tidal_plugins import Exchange, Message, TidalMemory
+
 
 BATCH = 64
 """Turns that are recorded at a time."""
@@ -22,7 +24,7 @@ Bar = Callable[..., None]
 
 
 @dataclass
-class ImportAccount:
+class ImportAccount(Account):
     """The account of an import: counts of turns, and each file or turn that was skipped, with the reason.
 
     ``passed_over`` has the files in folders that are in no format that is known.
@@ -35,13 +37,7 @@ class ImportAccount:
     forgotten: int = 0
     tool_calls: int = 0
     formats: Counter[str] = field(default_factory=Counter)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the account as plain data."""
-        skipped = [{"file": file, "reason": reason} for file, reason in self.skipped]
-        return {**vars(self), "formats": dict(self.formats), "skipped": skipped}
 
 
 def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, bar: Bar) -> ImportAccount:
@@ -68,7 +64,7 @@ def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, b
                 account.passed_over.append(str(file))
         except OSError as error:
             account.skipped.append((str(file), error.strerror or str(error)))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:  # a file that only looks like its format
+        except MALFORMED as error:  # a file that only looks like its format
             account.skipped.append((str(file), f"it is not as {format or 'its format'} should be: {error!r}"))
     return account
 
@@ -110,26 +106,19 @@ def _record_turns(
 
 
 def _flush(memory: TidalMemory, waiting: list[tuple[Exchange, bool]], account: ImportAccount) -> None:
-    from tidal_plugins import InvalidInput
+    exchanges, grown = [exchange for exchange, _ in waiting], {id(exchange) for exchange, grows in waiting if grows}
+    waiting.clear()
 
-    try:
-        memory.record_many([exchange for exchange, _ in waiting])
-    except InvalidInput as error:
-        if len(waiting) == 1:
-            account.skipped.append((f"{waiting[0][0].thread}: {waiting[0][0].key}", str(error)))
-        else:
-            for one in list(waiting):
-                _flush(memory, [one], account)
-        waiting.clear()
-        return
-    for exchange, grown in waiting:
+    def refused(exchange: Exchange, reason: str) -> None:
+        account.skipped.append((f"{exchange.thread}: {exchange.key}", reason))
+
+    for exchange in record_all(memory, exchanges, refused):
         if memory.episodes.get(memory.episodes.id_of(str(exchange.key), thread=exchange.thread)) is None:
             account.forgotten += 1
             continue
-        account.grown += grown
-        account.new += not grown
+        account.grown += id(exchange) in grown
+        account.new += id(exchange) not in grown
         account.tool_calls += sum(len(message.tool_calls) for message in exchange.messages)
-    waiting.clear()
 
 
 def _exchanges(conversation: Conversation, turns: Sequence[Sequence[Message]]) -> Iterator[Exchange]:

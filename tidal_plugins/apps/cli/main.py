@@ -1,19 +1,11 @@
-"""The application: every command of ``tidal``."""
+"""The application: every command of ``tidal``, in the order of its help."""
 
 from __future__ import annotations
 
-import typer
+# isort: off
+from tidal_plugins.apps.cli import keeping, ingest, recalling, presence, serving  # noqa: F401
+# isort: on
 
-from tidal_plugins.apps.cli.commands import chat, ingest, keeping, presence, recalling, serving
+from tidal_plugins.apps.cli.command import app
 
-app = typer.Typer(
-    name="tidal",
-    help="A memory for agents, in one local file: recall with the reasons why.",
-    epilog="Exit codes: 0 done, 1 refused, 2 written wrongly, 3 nothing found, 4 done in part, 130 interrupted.",
-    no_args_is_help=True,
-    rich_markup_mode=None,  # plain help takes half the time, and can be copied
-    pretty_exceptions_enable=False,
-)
-
-for commands in (keeping, ingest, chat, recalling, presence, serving):
-    commands.add_to(app)
+__all__ = ["app"]

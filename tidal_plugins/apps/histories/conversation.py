@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins import Exchange, Message
+from tidal_plugins import Exchange, InvalidInput, Message
 
 if TYPE_CHECKING:
     from tidal_plugins import TidalMemory
@@ -248,6 +248,23 @@ def read_tree(
             newest, tip = at, id_
         waiting += [(id_, child) for child in reversed(children.get(id_, []))]
     return tree.branches(current if current in nodes else tip)
+
+
+def record_all(
+    memory: TidalMemory, exchanges: Sequence[Exchange], refused: Callable[[Exchange, str], object]
+) -> list[Exchange]:
+    """Record turns in one transaction, and return those that are stored.
+
+    One that cannot be is given to ``refused`` with the reason, and the others are stored.
+    """
+    try:
+        memory.record_many(exchanges)
+    except InvalidInput as error:
+        if len(exchanges) > 1:
+            return [stored for exchange in exchanges for stored in record_all(memory, [exchange], refused)]
+        refused(exchanges[0], str(error))
+        return []
+    return list(exchanges)
 
 
 def repeated(memory: TidalMemory, conversation: Conversation) -> int:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.apps import embedder_of
 from tidal_plugins.apps.hooks.notes import Notes
 from tidal_plugins.apps.hooks.options import FOLDER, Options
 
@@ -66,7 +67,7 @@ def _reminder(
     """Return what memory says at the start of a session or before an answer. The memory is only read."""
     if not db.exists():
         return ""
-    model = embedder(options.embedder)
+    model = embedder_of(options.embedder)
     if event == PROMPT and (load := getattr(model, "load", None)):
         threading.Thread(target=_tried, args=(load,), daemon=True).start()  # while the memory is imported and opened
     from tidal_plugins.apps.hooks.texts import after_compaction, at_start
@@ -113,7 +114,7 @@ def _recorded(
         raise FileNotFoundError("there is no transcript")
     if options.db is None:
         _prepare(db.parent)
-    memory = _opened(db, options, embedder(options.embedder))
+    memory = _opened(db, options, embedder_of(options.embedder))
     if event == COMPACT:
         notes.compacted = True
         notes.save()  # first, as the time may run out over a long transcript
@@ -134,12 +135,3 @@ def _prepare(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if folder.name == FOLDER and not ignore.exists():
         ignore.write_text("*\n", "utf-8")
-
-
-def embedder(name: str) -> Embedder:
-    """Return an embedder by its name."""
-    from tidal_plugins import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
-
-    if name == "minilm":
-        return OnnxEmbedder()
-    return HashingEmbedder() if name == "hashing" else SentenceTransformerEmbedder(name)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from tidal_plugins import Exchange, InvalidInput, TidalMemory
+from tidal_plugins import Exchange, TidalMemory
 from tidal_plugins.apps.histories import Conversation, reader_of
-from tidal_plugins.apps.histories.conversation import repeated, settle, size_of
+from tidal_plugins.apps.histories.conversation import record_all, repeated, settle, size_of
 from tidal_plugins.apps.histories.files import format_of
 from tidal_plugins.apps.histories.tail import Mark, Turn, turns_from
 from tidal_plugins.apps.hooks.notes import Notes
@@ -43,7 +43,7 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
         for turn in batch:
             at = next((message.at for message in turn.messages if message.at), at)
             exchanges += _exchange(turn, notes, about, at)
-        _store(memory, exchanges)
+        record_all(memory, exchanges, lambda _, reason: logger.warning("a turn cannot be stored: %s", reason))
         notes.see(memory.episodes.id_of(str(each.key), thread=each.thread) for each in exchanges)
         notes.move(batch[-1])
         notes.save()
@@ -84,14 +84,3 @@ def _exchange(turn: Turn, notes: Notes, about: dict[str, str], at: datetime | No
         asked = [message.text for message in turn.messages if message.role == "user"]
         surfaced = tuple(dict.fromkeys(id_ for text in asked for id_ in notes.shown(text)))
         yield Exchange(turn.messages, turn.session, occurred_at=at, surfaced=surfaced, metadata=about)
-
-
-def _store(memory: TidalMemory, exchanges: Sequence[Exchange]) -> None:
-    try:
-        memory.record_many(exchanges)
-    except InvalidInput as error:
-        if len(exchanges) == 1:
-            logger.warning("a turn cannot be stored: %s", error)
-        else:
-            for each in exchanges:
-                _store(memory, [each])

@@ -10,43 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import Run, command, counted, cut, plain
-from tidal_plugins.apps.cli.errors import Exit, Failed
+from tidal_plugins.apps import texts_of
+from tidal_plugins.apps.cli.command import Exit, Failed, Run, app, command, counted, cut, plain
 
 if TYPE_CHECKING:
     from tidal_plugins import ProactiveMessage, TidalMemory
-    from tidal_plugins.model.presence import PresenceState, Terms
+    from tidal_plugins.model.presence import Terms
+
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def _quiet(given: str | None) -> tuple[time, time] | None:
-    if given is None:
-        return None
-    if given == "none":
-        return time(0), time(0)
-    try:
-        begins, ends = given.split("-")
-        return time.fromisoformat(begins.strip()), time.fromisoformat(ends.strip())
-    except ValueError:
-        raise Failed(f"--quiet is two times such as 21:00-08:00, or none, got {given!r}", Exit.USAGE) from None
+group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(group, name="presence", help="Let the memory speak first: what it says, when, and why.")
 
 
-def _duration(given: str, option: str) -> timedelta:
-    match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)([mhd])", given.strip())
-    if match is None:
-        raise Failed(f"{option} is a number with m, h or d, such as 90m or 12h, got {given!r}", Exit.USAGE)
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    for each in (allow, step, why, state, messages, pause, resume, erase, watch):
-        command(group, each.__name__)(each)
-    app.add_typer(group, name="presence", help="Let the memory speak first: what it says, when, and why.")
-
-
+@command("allow", group)
 def allow(
     run: Run,
     zone: Annotated[str, typer.Option(help="The person's time zone, such as Europe/Berlin.")],
@@ -62,6 +41,7 @@ def allow(
     run.show(terms, _of_terms(terms))
 
 
+@command("step", group)
 def step(
     run: Run,
     take: Annotated[bool, typer.Option("--take", help="Take the message, as said, and print it alone.")] = False,
@@ -83,6 +63,7 @@ def step(
     run.show({"decision": made.decision, "message": made.message, "mood": made.mood}, "\n".join(told))
 
 
+@command("why", group)
 def why(run: Run) -> None:
     """Say what a step would decide now, and why. Nothing is changed."""
     with run.memory() as memory:
@@ -91,13 +72,16 @@ def why(run: Run) -> None:
     run.show(decision, str(decision))
 
 
+@command("state", group)
 def state(run: Run) -> None:
     """Show what is on the memory's mind: threads of attention, thoughts, mood."""
     with run.memory() as memory:
         terms, found = _allowed(memory), memory.presence.state()
         if found is None:
             raise Failed("there was no step yet: tidal presence step", Exit.NOTHING)
-        mood, texts = memory.presence.mood(), _texts(memory, found)
+        mood = memory.presence.mood()
+        ids = [each.entry for each in found.threads] + [id_ for each in found.thoughts for id_ in each.entries]
+        texts = texts_of(memory, ids)
         open_ = memory.presence.sentences()
     told = {each.id: open_.get(each.id, texts.get(each.entry)) for each in found.threads}
     threads = [{**plain(each), "text": told[each.id]} for each in found.threads]
@@ -120,6 +104,7 @@ def state(run: Run) -> None:
     run.show({**plain(found), "threads": threads, "thoughts": thoughts, "mood": plain(mood)}, "\n".join(shown))
 
 
+@command("messages", group)
 def messages(run: Run) -> None:
     """List what was said, and what waits to be said, the newest first."""
     with run.memory() as memory:
@@ -127,6 +112,7 @@ def messages(run: Run) -> None:
     run.show(found, "\n".join(_of_message(each, terms) for each in found) or "nothing was said yet")
 
 
+@command("pause", group)
 def pause(
     run: Run, until: Annotated[datetime | None, typer.Option(help="Until this local time; else until resume.")] = None
 ) -> None:
@@ -139,6 +125,7 @@ def pause(
     run.show(terms, _of_terms(terms))
 
 
+@command("resume", group)
 def resume(run: Run) -> None:
     """End a pause."""
     with run.memory(writes=True) as memory:
@@ -147,6 +134,7 @@ def resume(run: Run) -> None:
     run.show(terms, _of_terms(terms))
 
 
+@command("erase", group)
 def erase(run: Run, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Take back what was allowed, with all that the presence kept. Memories stay."""
     with run.memory(writes=True) as memory:
@@ -156,6 +144,7 @@ def erase(run: Run, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do no
     run.show({"messages": gone}, f"erased, with {counted(gone, 'message')}")
 
 
+@command("watch", group)
 def watch(run: Run, every: Annotated[str, typer.Option(help="Time between two steps.")] = "1m") -> None:
     """Step every minute, and print what the memory says, until Ctrl-C."""
     interval = _duration(every, "--every")
@@ -172,6 +161,25 @@ def watch(run: Run, every: Annotated[str, typer.Option(help="Time between two st
             threading.Event().wait()
 
 
+def _quiet(given: str | None) -> tuple[time, time] | None:
+    if given is None:
+        return None
+    if given == "none":
+        return time(0), time(0)
+    try:
+        begins, ends = given.split("-")
+        return time.fromisoformat(begins.strip()), time.fromisoformat(ends.strip())
+    except ValueError:
+        raise Failed(f"--quiet is two times such as 21:00-08:00, or none, got {given!r}", Exit.USAGE) from None
+
+
+def _duration(given: str, option: str) -> timedelta:
+    match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)([mhd])", given.strip())
+    if match is None:
+        raise Failed(f"{option} is a number with m, h or d, such as 90m or 12h, got {given!r}", Exit.USAGE)
+    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+
+
 def _allowed(memory: TidalMemory) -> Terms:
     """Return the terms, or raise ``Failed`` if nothing is allowed."""
     terms = memory.presence.terms()
@@ -179,20 +187,6 @@ def _allowed(memory: TidalMemory) -> Terms:
         hint = "tidal presence allow --zone Europe/Berlin, with the person's own time zone"
         raise Failed(f"nobody allowed this memory to speak first: {hint}", Exit.NOTHING)
     return terms
-
-
-def _texts(memory: TidalMemory, state: PresenceState) -> dict[str, str]:
-    """Return the texts of the entries that a state names, without those that were forgotten."""
-    from tidal_plugins import NotFound
-
-    found: dict[str, str] = {}
-    for id_ in [each.entry for each in state.threads] + [id_ for each in state.thoughts for id_ in each.entries]:
-        if id_ not in found:
-            try:
-                found[id_] = memory.get(id_).text
-            except NotFound:
-                continue
-    return found
 
 
 def _of_terms(terms: Terms) -> str:

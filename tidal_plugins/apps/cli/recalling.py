@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import Run, command, cut, local
-from tidal_plugins.apps.cli.errors import Exit, Failed
+from tidal_plugins.apps.cli.command import Exit, Failed, Run, command, cut, local
 
 if TYPE_CHECKING:
     from tidal_plugins import Episode, Hit, Message
@@ -39,20 +38,6 @@ MENTIONS = 5
 """Quotations that ``entity`` shows."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    command(app, "recall")(recall)
-    command(app, "why")(why)
-    command(app, "whisper")(whisper)
-    command(app, "history")(history)
-    command(app, "entity")(entity)
-    command(app, "facts")(facts)
-    command(app, "dossier")(dossier)
-    command(app, "capsule")(capsule)
-    command(app, "sessions")(sessions)
-    command(app, "audit")(audit)
-
-
 def _kinds(given: list[str] | None) -> list[str] | None:
     """Return kinds as they are, or raise a usage error for one that there is not."""
     if wrong := [kind for kind in given or () if kind not in KINDS]:
@@ -65,6 +50,7 @@ Kinds = Annotated[
 ]
 
 
+@command("recall")
 def recall(
     run: Run,
     query: Query,
@@ -92,6 +78,7 @@ def recall(
         raise typer.Exit(Exit.NOTHING)
 
 
+@command("why")
 def why(
     run: Run,
     query: Query,
@@ -110,6 +97,7 @@ def why(
     run.show(found.explanation(), found.table(dropped))
 
 
+@command("whisper")
 def whisper(run: Run, turn: Annotated[str, typer.Argument(help="What the user says.")]) -> None:
     """Show what a model would be reminded of.
 
@@ -170,6 +158,7 @@ def _lines(hit: Hit, full: bool) -> str:
     return "\n".join([head, *before, *body, *after])
 
 
+@command("history")
 def history(
     run: Run,
     citation: Annotated[str | None, typer.Argument(help="A citation such as ep:…, to read one turn.")] = None,
@@ -194,6 +183,7 @@ def history(
     run.show(found, "\n\n".join(_turn(episode, full or citation is not None) for episode in found))
 
 
+@command("entity")
 def entity(
     run: Run,
     name: Annotated[str | None, typer.Argument(help="A name or an alias; without it, the names seen last.")] = None,
@@ -227,6 +217,7 @@ def entity(
     run.show(data, "\n".join(parts))
 
 
+@command("facts")
 def facts(
     run: Run,
     key: Annotated[str | None, typer.Argument(help="A key, to see every value that it had.")] = None,
@@ -258,6 +249,7 @@ def facts(
             run.show(now, "\n".join(lines) or "no fact is set: programs set them; tidal entity tells what was said")
 
 
+@command("dossier")
 def dossier(
     run: Run,
     topic: Annotated[str | None, typer.Argument(help="A topic; without it, the topics that have a dossier.")] = None,
@@ -282,6 +274,7 @@ def dossier(
             run.show(made, f"{made.topic} (version {made.version}, {local(made.updated_at)})\n\n{made.body}")
 
 
+@command("capsule")
 def capsule(run: Run) -> None:
     """Read the capsule that a thread begins with."""
     with run.memory() as memory:
@@ -321,6 +314,7 @@ def _said(message: Message) -> str:
     return "\n".join([*text, *calls])
 
 
+@command("sessions")
 def sessions(
     run: Run,
     user: Annotated[str | None, typer.Option(help="Only those of this user.")] = None,
@@ -339,6 +333,7 @@ def sessions(
     run.show(found, "\n".join(lines) or "no session has written a signal yet")
 
 
+@command("audit")
 def audit(run: Run, session: Annotated[int, typer.Argument(help="The number of a session.")]) -> None:
     """List the decisions on a session's signals."""
     with run.memory() as memory:

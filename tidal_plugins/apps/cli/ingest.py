@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidal_plugins.apps.cli.command import Run, command, counted
-from tidal_plugins.apps.cli.errors import Exit, Failed
+from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, counted, more
 
 if TYPE_CHECKING:
+    from tidal_plugins.apps.cli.documents import Summary
     from tidal_plugins.apps.cli.importing import ImportAccount
-    from tidal_plugins.apps.cli.ingesting import Summary
-
 
 KINDS = ("kb", "skill", "fact")
 """The kinds that a document may be remembered as."""
 
-LISTED = 20
-"""Files that are named in a list; of the rest the number is told."""
 
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    command(app, "ingest")(ingest)
-    command(app, "import")(import_)
-
-
+@command("ingest")
 def ingest(
     run: Run,
     paths: Annotated[list[Path], typer.Argument(help="Files or folders: Markdown, text, HTML, PDF.")],
@@ -40,24 +29,23 @@ def ingest(
     Unchanged files are passed over, and changed ones replace what was remembered of them. After an interruption the
     same command goes on. Folders that begin with a dot, and those of tools such as node_modules, are passed over.
     """
-    from tidal_plugins.apps.cli.ingesting import ingest as ingest_all
+    from tidal_plugins.apps.cli.documents import ingest_all
 
     if kind is not None and kind not in KINDS:
         raise Failed(f"--kind is one of {', '.join(KINDS)}", Exit.USAGE)
-
     with run.memory(make=True) as memory, run.progress("reading") as bar:
         summary = ingest_all(memory, paths, bar, kind=kind, prune=prune)
-    run.show(summary.as_data(), "\n".join(_lines(summary, prune)))
+    run.show(summary.as_data(), "\n".join(_ingested(summary, prune)))
     if summary.skipped:
         raise typer.Exit(Exit.PARTLY)
 
 
-def _lines(summary: Summary, pruned: bool) -> list[str]:
+def _ingested(summary: Summary, pruned: bool) -> list[str]:
     counts = f"{summary.new:,} new, {summary.changed:,} changed, {summary.unchanged:,} unchanged"
     lines = [f"files: {counts}, {len(summary.skipped):,} skipped", f"parts: {summary.parts:,} remembered"]
     if summary.removed:
         lines[1] += f", {summary.removed:,} that were replaced removed"
-    lines += _skipped(summary.skipped)
+    lines += summary.skips()
     if summary.passed_over:
         common = ", ".join(f"{count:,} {suffix}" for suffix, count in summary.passed_over.most_common(8))
         lines.append(f"no documents, passed over: {common}")
@@ -67,6 +55,7 @@ def _lines(summary: Summary, pruned: bool) -> list[str]:
     return lines
 
 
+@command("import")
 def import_(
     run: Run,
     paths: Annotated[
@@ -106,15 +95,8 @@ def _imported(account: ImportAccount) -> list[str]:
     turns += f", {account.forgotten:,} forgotten on request" if account.forgotten else ""
     lines = [f"files: {formats}", f"conversations: {account.conversations:,}"]
     lines += [f"turns: {turns}, {counted(account.tool_calls, 'tool call')}"]
-    lines += _skipped(account.skipped)
+    lines += account.skips()
     if account.passed_over:
-        rest = len(account.passed_over) - LISTED
-        names = [*account.passed_over[:LISTED], *([f"… and {rest:,} more"] if rest > 0 else [])]
+        names = [*account.passed_over[:LISTED], *more(len(account.passed_over))]
         lines.append(f"no histories, passed over: {', '.join(names)}")
     return lines
-
-
-def _skipped(skipped: Sequence[tuple[str, str]]) -> list[str]:
-    more = len(skipped) - LISTED
-    lines = [f"skipped {file}: {reason}" for file, reason in skipped[:LISTED]]
-    return [*lines, f"… and {more:,} more"] if more > 0 else lines

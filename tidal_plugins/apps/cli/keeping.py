@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sqlite3
 from collections import Counter
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import Run, command, counted, cut, embedder, local
-from tidal_plugins.apps.cli.errors import Exit, Failed, replacing
-from tidal_plugins.apps.cli.graphs import graph_file, is_engine, mirrored
+from tidal_plugins.apps import embedder_of
+from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, counted, cut, local, more, replacing
 
 if TYPE_CHECKING:
     from tidal_plugins import Consolidation, Entry, TidalMemory
+    from tidal_plugins.graph.formats.portable import Format
 
 
 PACKAGES = ("tidal-plugins", "apsw", "sqlite-vec", "numpy", "onnxruntime", "tokenizers", "pydantic", "typer", "rich")
@@ -32,29 +33,17 @@ TURNS = 1000
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
+FORMATS: dict[str, Format] = {".graphml": "graphml", ".jsonld": "json-ld", ".cypher": "cypher"}
+"""The formats by the endings of files."""
+
 WIDTH = 30
 """Characters of the longest bar."""
 
-LISTED = 20
-"""Memories that are shown before they go; of the rest the number is told."""
 
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    command(app, "init")(init)
-    command(app, "consolidate")(consolidate)
-    command(app, "backup")(backup)
-    command(app, "reembed")(reembed)
-    command(app, "doctor")(doctor)
-    command(app, "stats")(stats)
-    command(app, "forget")(forget)
-    command(app, "export")(export)
-    command(app, "load")(load)
-
-
+@command("init")
 def init(run: Run) -> None:
     """Make a memory: an empty file. One that is there is left as it is."""
-    path = run.settings.file
+    path = run.file
     new = not path.exists()
     with run.memory(make=True) as memory:
         place, entries = memory.path, memory.stats().entries
@@ -67,6 +56,7 @@ def init(run: Run) -> None:
         run.note(f"next: tidal ingest FOLDER --db {path}, tidal import HISTORY --db {path}, tidal chat --db {path}")
 
 
+@command("consolidate")
 def consolidate(
     run: Run,
     undo: Annotated[str | None, typer.Option(help="Put back what this run changed.")] = None,
@@ -85,6 +75,7 @@ def consolidate(
         raise typer.Exit(Exit.PARTLY)
 
 
+@command("backup")
 def backup(
     run: Run,
     path: Annotated[Path, typer.Argument(help="The file to write.")],
@@ -99,17 +90,19 @@ def backup(
     run.show(made, f"{made.path}: {size(made.size)}, as of {local(made.at)} ({rows})")
 
 
+@command("reembed")
 def reembed(run: Run, name: Annotated[str, typer.Argument(help="minilm, hashing, or a model's name.")]) -> None:
     """Give the memory another embedder's vectors.
 
     When it was interrupted, the same command goes on."""
     with run.memory(writes=True) as memory, run.progress("embedding") as bar:
-        count = memory.reembed(embedder(name), progress=bar)
+        count = memory.reembed(embedder_of(name), progress=bar)
     run.show({"embedded": count, "embedder": name}, f"{counted(count, 'passage')} embedded with {name}")
-    if name != run.settings.embedder and not run.as_json:
+    if name != run.embedder and not run.as_json:
         run.note(f"from now on, say so with every command: export TIDAL_EMBEDDER={name}")
 
 
+@command("doctor")
 def doctor(
     run: Run,
     repair: Annotated[bool, typer.Option("--repair", help="Rebuild what can be rebuilt.")] = False,
@@ -129,8 +122,8 @@ def doctor(
     versions = {name: _version(name) for name in PACKAGES}
     where = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "system": platform.platform()}
     lines = [
-        f"file      {run.settings.place} ({size(stats.file_bytes)}, log {size(stats.log_bytes)})",
-        f"embedder  {report.embedder or 'none yet'} (opened with {run.settings.embedder})",
+        f"file      {run.place} ({size(stats.file_bytes)}, log {size(stats.log_bytes)})",
+        f"embedder  {report.embedder or 'none yet'} (opened with {run.embedder})",
         f"waiting   {counted(waiting, 'turn')}",
         f"versions  {', '.join(f'{name} {number}' for name, number in (versions | where).items())}",
         f"check     {report}",
@@ -182,6 +175,7 @@ def _consolidated(done: Consolidation) -> list[str]:
     return [f"{local(done.at)}: {run}", *(f"{n:>6,} {what}" for what, n in counts.items()), *kept, *seeds, *errors]
 
 
+@command("stats")
 def stats(
     run: Run,
     days: Annotated[int, typer.Option(min=1, max=120, help="Days of growth to plot.")] = 30,
@@ -239,6 +233,7 @@ def _bars(title: str, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{title if not place else '':<7} {name:<13} {count:>8,}  {bar}"
 
 
+@command("forget")
 def forget(
     run: Run,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids or citations of memories.")] = None,
@@ -261,13 +256,13 @@ def forget(
         if not found and (dry_run or not known):
             raise Failed("nothing is stored that fits", Exit.NOTHING)
         lines = [f"{each.id} {each.kind} {local(each.occurred_at)}: {cut(each.text, 100)}" for each in found]
-        more = [f"… and {len(found) - LISTED:,} more"] if len(found) > LISTED else []
+        lines = [*lines[:LISTED], *more(len(found))]
         if dry_run:
             going = [{"id": each.id, "citation": each.citation, "kind": each.kind, "text": each.text} for each in found]
-            run.show({"would_go": going}, "\n".join(["would go:", *lines[:LISTED], *more]))
+            run.show({"would_go": going}, "\n".join(["would go:", *lines]))
             return
         if not yes:
-            run.note("\n".join([*lines[:LISTED], *more]))
+            run.note("\n".join(lines))
             if not typer.confirm(f"Forget {_count(len(found)) if found else source} for good?", err=True):
                 raise Failed("nothing was forgotten", Exit.REFUSED)
         named = [each.id for each in found]
@@ -297,6 +292,7 @@ def _count(entries: int) -> str:
     return "this memory" if entries == 1 else f"these {entries:,} memories"
 
 
+@command("export")
 def export(
     run: Run,
     path: Annotated[
@@ -327,12 +323,13 @@ def export(
     run.show({"path": path, "lines": lines, "bytes": bytes_}, f"{path}: {counted(lines, 'line')}, {size(bytes_)}")
 
 
+@command("load")
 def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal export wrote.")]) -> None:
     """Fill a new memory with an exported one.
 
     All of it is loaded, or nothing. The memory must be new: name a file that is not there with --db.
     """
-    new = not run.settings.file.exists()
+    new = not run.file.exists()
     try:
         with run.memory(make=True) as memory:
             lines = memory.load(path)
@@ -340,6 +337,46 @@ def load(run: Run, path: Annotated[Path, typer.Argument(help="A file that tidal 
     except BaseException:
         if new:  # nothing was loaded, so the file that was made for it goes
             for ending in ("", "-wal", "-shm"):
-                Path(f"{run.settings.file}{ending}").unlink(missing_ok=True)
+                Path(f"{run.file}{ending}").unlink(missing_ok=True)
         raise
     run.show({"path": place, "lines": lines}, f"{place}: loaded {counted(lines, 'line')}")
+
+
+def is_engine(target: str) -> bool:
+    """Return whether a target is the address of a graph engine, and not a file. A drive such as ``C:`` is a file's."""
+    scheme, colon, _ = target.partition(":")
+    return bool(colon) and len(scheme) > 1 and Path(target).suffix.lower() not in FORMATS
+
+
+def graph_file(run: Run, path: Path, *, replace: bool) -> None:
+    """Write the graph with its history to a file, in the format of its ending."""
+    format_ = FORMATS.get(path.suffix.lower())
+    if format_ is None:
+        endings = ", ".join(FORMATS)
+        raise Failed(
+            f"a graph is written to a file that ends with {endings}, or to an engine, not to {path}", Exit.USAGE
+        )
+    if path.exists() and not replace:
+        raise Failed(f"there is a file at {path} already: name another one, or give --replace")
+    with run.memory() as memory:
+        text = memory.graph.export(format_)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    run.show({"path": path, "format": format_}, f"{path}: the graph as {format_}, {counted(len(text), 'character')}")
+
+
+def mirrored(run: Run, uri: str, *, full: bool) -> None:
+    """Let a graph engine have what changed in the graph since the last time."""
+    user, password = os.environ.get("NEO4J_USERNAME"), os.environ.get("NEO4J_PASSWORD")
+    auth = (user or "neo4j", password) if password else None
+    from tidal_plugins.apps.graphs import open_sink
+
+    with run.memory(writes=True) as memory:
+        memory.graph.index_pending()
+        with open_sink(uri, auth=auth, database=os.environ.get("NEO4J_DATABASE")) as sink:
+            done = memory.graph.mirror(sink, full=full)
+    run.show({"sink": sink.name, **{name: getattr(done, name) for name in done.__slots__}}, f"{sink.name}: {done}")

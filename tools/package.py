@@ -33,7 +33,7 @@ with TidalMemory("agent.db") as memory:
     assert "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
 """
 IMPORTS = {
-    "-": "import tidal_plugins.apps.hooks.recording, tidal_plugins.apps.hooks.texts",
+    "-": "import tidal_plugins.apps.hooks.events",
     "langgraph": "from langgraph_tidal import CompactionNode, RecallNode, RecordNode, TidalStore",
     "langchain": "from langchain_tidal import TidalMemoryMiddleware, TidalRetriever, memory_tools, with_memory",
     "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",

@@ -18,7 +18,7 @@ import pytest
 from tests.cli import histories
 from tests.hooks.conftest import ROOT, Agent
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
-from tidal_plugins.apps.hooks.texts import after_compaction, at_start, within
+from tidal_plugins.apps.hooks.events import after_compaction, at_start, within
 
 PATH = {"PYTHONPATH": f"{ROOT}:{ROOT / 'adapters'}", "XDG_STATE_HOME": ""}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -35,6 +34,8 @@ def opened(path: Path) -> Iterator[IO[str]]:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             yield file
         return
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(name for name in archive.namelist() if CONVERSATIONS.fullmatch(Path(name).name))

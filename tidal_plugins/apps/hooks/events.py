@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidal_plugins.apps import embedder_of
-from tidal_plugins.apps.hooks.notes import Notes
-from tidal_plugins.apps.hooks.options import FOLDER, Options
+from tidal_plugins.apps.hooks.recording import Notes, record
+from tidal_plugins.apps.hooks.running import FOLDER, Options
+from tidal_plugins.model.fence import inert
+from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
-    from tidal_plugins import TidalMemory
+    from tidal_plugins import Episode, TidalMemory
     from tidal_plugins.protocols import Embedder
+
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+MAX_CONFLICTS = 5
+"""Open conflicts that a session begins with, the newest: each is a question to the user."""
+
+VALUE_CHARS = 160
+"""Characters of a value in an open conflict: two lines of a terminal."""
+
+
+MAX_TURNS = 300
+"""Turns of a session that the state of its work is made of, the newest, as for a capsule."""
+
+_DATED = lazy_re(r"- \d{4}-\d\d-\d\d: ")
+_CITED = lazy_re(r"\[ep:\w+\]")
 
 START, PROMPT, RECORD, COMPACT = "start", "prompt", "record", "compact"
 
@@ -70,8 +91,6 @@ def _reminder(
     model = embedder_of(options.embedder)
     if event == PROMPT and (load := getattr(model, "load", None)):
         threading.Thread(target=_tried, args=(load,), daemon=True).start()  # while the memory is imported and opened
-    from tidal_plugins.apps.hooks.texts import after_compaction, at_start
-
     memory = _opened(db, options, model, read_only=True)
     parts = []
     prompt = payload.get("prompt")
@@ -106,8 +125,6 @@ def _recorded(
     event: str, payload: Mapping[str, Any], options: Options, db: Path, session: str, notes: Notes, until: float
 ) -> str:
     """Record what was said, and return what a summary of it should keep, if there will be one."""
-    from tidal_plugins.apps.hooks.recording import record
-    from tidal_plugins.apps.hooks.texts import after_compaction
 
     path = payload.get("transcript_path")
     if not isinstance(path, str) or not Path(path).is_file():
@@ -135,3 +152,88 @@ def _prepare(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if folder.name == FOLDER and not ignore.exists():
         ignore.write_text("*\n", "utf-8")
+
+
+def at_start(memory: TidalMemory, session: str, until: float) -> str:
+    """Return what a session begins with: the capsule, with the state of the work, and open conflicts.
+
+    Where the capsule is not made ``until`` a time of ``time.monotonic``, the state of the work stands in its place.
+    """
+    from tidal_plugins.turns import capsule_text, work_lines
+
+    capsule = within(lambda: memory.capsule.read(thread=session), until)
+    if capsule is not None:
+        text = capsule_text(capsule, memory.frames)
+    else:
+        logger.warning("the capsule was not made in time: the state of the work alone is told")
+        worked = next(
+            (each for each in memory.episodes.list(limit=MAX_TURNS, newest_first=True) if each.tool_calls), None
+        )
+        turns = _newest(memory, worked.thread) if worked and worked.thread else []
+        text = memory.frames.text("\n".join(work_lines(turns, memory.frames)))
+    return "\n\n".join(filter(None, [text, _conflicts(memory)]))
+
+
+def after_compaction(memory: TidalMemory, session: str, until: float) -> str:
+    """Return what a summary of a session should keep: the state of its work, what was done in it, the rules that hold,
+    and where the turns that the summary stands for are kept word by word.
+
+    What was done and the rules are left out where the capsule, which tells them, is not made ``until`` a time.
+    """
+    from tidal_plugins.turns import work_lines
+
+    kept = memory.episodes.list(thread=session)
+    if not kept:
+        return ""
+    capsule = within(memory.capsule.read, until)
+    if capsule is None:
+        logger.warning("the capsule was not made in time: the state of the work alone is told")
+    own = {f"[{each.citation}]" for each in kept}
+    rules = [line for line in capsule["operational_rules"].splitlines() if line.strip()] if capsule else []
+    dated = [line for line in capsule["recent_work"].splitlines() if _DATED.match(line)] if capsule else []
+    done = [line for line in dated if own.intersection(_CITED.findall(line))]
+    cited = " to ".join(dict.fromkeys(f"[{each.citation}]" for each in (kept[0], kept[-1])))
+    place = f"- Memory keeps this conversation so far word by word, an episode for each turn: {cited}"
+    work = work_lines(kept[-MAX_TURNS:], memory.frames, beside=rules)
+    parts = [*work, *done, place, *(["Rules:", *rules] if rules else [])]
+    return memory.frames.text("\n".join(parts))
+
+
+def within(make: Callable[[], T], until: float) -> T | None:
+    """Return what is made, or ``None`` if that takes longer than ``until``; it goes on then, until the process ends."""
+    made: list[T] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            one = make()
+            if time.monotonic() <= until:
+                made.append(one)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(max(0.0, until - time.monotonic()))
+    if failed:
+        raise failed[0]
+    return made[0] if made else None
+
+
+def _newest(memory: TidalMemory, thread: str) -> list[Episode]:
+    return memory.episodes.list(thread=thread, limit=MAX_TURNS, newest_first=True)[::-1]
+
+
+def _conflicts(memory: TidalMemory) -> str:
+    found = memory.facts.conflicts()[-MAX_CONFLICTS:]
+    lines = [
+        f"- {_short(each.key)}: «{_short(each.fact)}»"
+        f" or {'not ' * each.negated}«{_short(each.claim)}»? [{each.citation}]"
+        for each in found
+    ]
+    return memory.frames.text("\n".join(["Open contradictions, to ask the user about:", *lines])) if lines else ""
+
+
+def _short(value: object) -> str:
+    text = inert(str(value))
+    return text if len(text) <= VALUE_CHARS else f"{text[: VALUE_CHARS - 1]}…"

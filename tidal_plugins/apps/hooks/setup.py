@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidal_plugins.apps.hooks.options import NAMES, log_path, root_of
+from tidal_plugins.apps.hooks.running import NAMES, log_path, root_of
 from tidal_plugins.patterns import lazy_re
 
 LIMIT = 10

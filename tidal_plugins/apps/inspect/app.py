@@ -24,9 +24,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tidal_plugins import Conflict, InvalidInput, NotFound, TidalError, TidalMemory
-from tidal_plugins.apps.inspect import values
 from tidal_plugins.apps.inspect.guard import Guard
-from tidal_plugins.apps.inspect.page import Page, View
+from tidal_plugins.apps.inspect.page import Page, View, written
 from tidal_plugins.apps.inspect.views import VIEWS
 from tidal_plugins.model.entry import mark_of
 
@@ -80,7 +79,7 @@ def _templates(memory: TidalMemory) -> Environment:
 
     pages.filters |= {"local": local, "when": when, "day": partial(when, form="%Y-%m-%d")}
     pages.filters["ordinal"] = lambda day: date.fromisoformat(day).toordinal()
-    pages.filters["value"] = values.written
+    pages.filters["value"] = written
     pages.tests["an_id"] = mark_of
     pages.filters["cut"] = lambda text, most=160: text if len(text) <= most else f"{text[: most - 1]}…"
     return pages

@@ -1,11 +1,13 @@
-"""Page: a request as a view sees it. Views are lists of functions from pages to answers."""
+"""Page: a request as a view sees it, and what views have in common: lists, values, acts that are audited."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -13,12 +15,21 @@ from jinja2 import Environment
 from starlette.responses import Response
 
 from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins.model.session import Action
 from tidal_plugins.shown import shown
+from tidal_plugins.validation import check_depth
 
 SIZE = 25
 """Rows of a list on one page."""
 
 MAX_PAGE = 1_000_000
+
+NAMES = {bool: "a yes or no", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
+
+AGENT = "inspect"
+"""The agent that the sessions of the inspector name."""
+
+MAX_SUBJECT = 200
 
 T = TypeVar("T")
 
@@ -94,10 +105,17 @@ class Page:
         except (ValueError, OverflowError) as error:
             raise InvalidInput(f"{name} is a date such as 2026-05-01, got {shown(value)}") from error
 
-    def listed(self, read: Callable[[int, int], Sequence[T]], size: int = SIZE, name: str = "page") -> Listed[T]:
-        """Return the page of a list that the field ``name`` asks for. ``read`` takes a limit, and how many to skip."""
+    def listed(
+        self, found: Sequence[T] | Callable[..., Sequence[T]], size: int = SIZE, name: str = "page", **asked: Any
+    ) -> Listed[T]:
+        """Return the page of a list that the field ``name`` asks for.
+
+        ``found`` is the list, or a function that is called with what is ``asked``, with a ``limit`` and with how many
+        to skip, ``after``.
+        """
         number = self.number(name, 1)
-        rows = read(size + 1, (number - 1) * size)
+        first = (number - 1) * size
+        rows = found(**asked, limit=size + 1, after=first) if callable(found) else found[first : first + size + 1]
         return Listed(rows[:size], number, rows[size] if len(rows) > size else None)
 
     def fields(self, thing: object, *names: str) -> dict[str, str]:
@@ -133,3 +151,45 @@ class Page:
     def done(self, text: str, back: str) -> Response:
         """Return the answer of a hand that did something, with a link back."""
         return self.show("done.html", text=text, back=back)
+
+
+def audited(page: Page, action: Action, subject: str) -> None:
+    """Write down what is about to be done, in the session of the inspector. Raises ``PolicyViolation``.
+
+    Call it once it is known that it can be done.
+    """
+    page.memory.sessions.open(agent=AGENT, thread=AGENT).permit(action, subject[:MAX_SUBJECT])
+
+
+def digest(*texts: str) -> str:
+    """Return a short text that differs where any of the texts does."""
+    return sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def written(value: Any) -> str:
+    """Return a value as :func:`parsed` reads it back: the text «5» has quotes, the number 5 has none."""
+    plain = isinstance(value, str) and value == value.strip() and value.isprintable() and value
+    return value if plain and parsed(value) == value else json.dumps(value, ensure_ascii=False)
+
+
+def parsed(text: str) -> Any:
+    """Return the JSON value of a text, or the text if it is none. Raises ``InvalidInput`` for too many levels."""
+    try:
+        value = json.loads(text, parse_constant=_refused, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return text
+    check_depth(value, "a value")
+    return value
+
+
+def type_of(value: Any) -> str:
+    """Return the type of a value in words."""
+    return NAMES.get(type(value), "nothing")
+
+
+def _finite(text: str) -> float:
+    return value if math.isfinite(value := float(text)) else _refused(text)
+
+
+def _refused(text: str) -> float:
+    raise ValueError(text)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from tidal_plugins import NotFound, TidalMemory
+from tidal_plugins.apps.inspect.drawing import Node, drawn
 from tidal_plugins.apps.inspect.page import Listed, Page, View
-from tidal_plugins.apps.inspect.rings import Node, drawn
 from tidal_plugins.model.graph import Entity, Neighbour, Relation
 
 AROUND = 24
@@ -44,11 +45,11 @@ def _shown(page: Page, entity: Entity) -> Response:
         at = datetime.combine(date.fromordinal(day), time.min, memory.settings.zone)
     if at and (day or len(page.text("at")) == len("2026-05-01")):
         at += DAY  # at its end: what began on that day is shown
-    relations = page.listed(lambda n, after: known.relations(about=entity.id, valid_at=at, limit=n, after=after))
+    relations = page.listed(known.relations, about=entity.id, valid_at=at)
     around = known.neighbours(entity.id, depth=2, valid_at=at, limit=AROUND)
     words = known.sentences(one.path[-1] for one in around)
     nodes = [Node(entity.id, entity.name, _link(entity)), *(_node(one, words) for one in around)]
-    history = page.listed(lambda n, after: known.timeline(entity.id, limit=n, after=after), name="history")
+    history = page.listed(partial(known.timeline, entity.id), name="history")
     told = known.timeline(entity.id, limit=DATES)
     dates = {when.astimezone(memory.settings.zone).date() for one in told for when in _times(one)}
     return page.show(
@@ -61,7 +62,7 @@ def _shown(page: Page, entity: Entity) -> Response:
         drawing=drawn(nodes) if around else None,
         around=AROUND,
         impact=page.listed(
-            lambda n, after: known.impact(entity.id, valid_at=at, limit=n + after)[after:], name="impact"
+            lambda limit, after: known.impact(entity.id, valid_at=at, limit=limit + after)[after:], name="impact"
         ),
         history=history,
         dates=sorted(dates),
@@ -89,7 +90,7 @@ def relation(page: Page) -> Response:
 
 
 def _evidence(page: Page, found: Relation) -> object:
-    return page.listed(lambda limit, after: page.memory.graph.evidence(found, limit=limit, after=after))
+    return page.listed(partial(page.memory.graph.evidence, found))
 
 
 def web(page: Page) -> Response:

@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from tidal_plugins import Conflict, InvalidInput, NotFound, Receipt, TidalMemory
-from tidal_plugins.apps.inspect import values
-from tidal_plugins.apps.inspect.page import Page, View
-from tidal_plugins.apps.inspect.views import capsule
-from tidal_plugins.apps.inspect.views.acting import AGENT, audited, digest, texts_of
+from tidal_plugins.apps import texts_of
+from tidal_plugins.apps.inspect.page import AGENT, Page, View, audited, digest, parsed, type_of
 from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.supersession import CORRECTED
 
@@ -166,10 +164,10 @@ def _unmerge(memory: TidalMemory, page: Page) -> Act:
 
 
 def _set(memory: TidalMemory, page: Page) -> Act:
-    key, value = page.text("key"), values.read(page.text("value"))
+    key, value = page.text("key"), parsed(page.text("value"))
     if not key:
         raise InvalidInput("give the fact a key")
-    told = f"The fact is set, to {values.named(value)}."
+    told = f"The fact is set, to {type_of(value)}."
     return Act(f"set {key}", lambda: memory.facts.set(key, value, source=AGENT), told, "/knowledge")
 
 
@@ -220,7 +218,5 @@ VIEW = View(
         "/hands/forget": forget,
         "/hands/correct": correct,
         "/hands/repair": repair,
-        "/hands/capsule": capsule.keep,
-        "/hands/make": capsule.make,
     },
 )

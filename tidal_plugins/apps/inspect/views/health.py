@@ -37,7 +37,7 @@ def health(page: Page) -> Response:
         fault=fault,
         growth=memory.entries.growth(DAYS),
         times={"counting this": counted - began, **({} if fault else {"a recall": asked - counted})},
-        archived=page.listed(lambda limit, after: memory.entries.archived(limit=limit, after=after), FEW),
+        archived=page.listed(memory.entries.archived, FEW),
         runs=_page(page, "runs"),
         compactions=_page(page, "compactions"),
         erasures=_page(page, "erasures"),

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 
 from tidal_plugins import Affect, Entry, Explanation, Hit, InvalidInput, NotFound, Recall, TidalMemory, Whisper
-from tidal_plugins.apps.inspect import plots
+from tidal_plugins.apps.inspect import drawing
 from tidal_plugins.apps.inspect.page import Page, View
 from tidal_plugins.model.recall import Dropped
 from tidal_plugins.secrets.finding import masked
@@ -119,11 +119,11 @@ class Side:
     fallen: Mapping[str, tuple[int, Sequence[tuple[Dropped, Entry | None]]]]
 
     @property
-    def curve(self) -> list[plots.Point]:
+    def curve(self) -> list[drawing.Point]:
         """Return the confidence of each hit, full where the whisper shows it."""
         ids = set(self.whisper.ids)
         told = ((hit.confidence, f"{place}. {hit.confidence:.2f}", hit.id in ids) for place, hit in self._places())
-        return plots.curve(list(told))
+        return drawing.curve(list(told))
 
     def _places(self) -> Sequence[tuple[int, Hit]]:
         return list(enumerate(self.found, 1))
@@ -135,7 +135,7 @@ def playground(page: Page) -> Response:
     asked = {name: Asked.of(page, name) for name in ("a", "b")}
     chosen = asked if compared else {"a": asked["a"]}
     sides = [_side(page.memory, turn, name, one) for name, one in chosen.items()] if turn else []
-    room = plots.extent(reasons.parts for side in sides for reasons in side.hits)
+    room = drawing.extent(reasons.parts for side in sides for reasons in side.hits)
     return page.show(
         "playground.html",
         turn=turn,
@@ -145,9 +145,9 @@ def playground(page: Page) -> Response:
         lists=LISTS,
         moods=list(MOODS),
         sides=sides,
-        bar=lambda parts: plots.stacked(parts, room, COLOURS),
+        bar=lambda parts: drawing.stacked(parts, room, COLOURS),
         zero=-room[0] * 100 / (room[1] - room[0]),
-        plots=plots,
+        plots=drawing,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from tidal_plugins import Affect, Entry, Episode, Message, NotFound, TidalMemory, ToolCall
-from tidal_plugins.apps.inspect import plots
+from tidal_plugins.apps.inspect import drawing
 from tidal_plugins.apps.inspect.page import Listed, Page, View
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.graph import Entity, Relation
@@ -55,12 +55,12 @@ class Moods:
     turns: Sequence[Turn]
     marks: Sequence[Mark]
 
-    def curve(self, name: str) -> list[plots.Point]:
+    def curve(self, name: str) -> list[drawing.Point]:
         """Return ``valence`` or ``arousal`` as points between −1 and 1."""
         values = [
             (getattr(mood, name), f"{name} {getattr(mood, name):+.2f} {mood.in_words()}", True) for mood in self._moods
         ]
-        return plots.curve(values, -1.0, 1.0)
+        return drawing.curve(values, -1.0, 1.0)
 
     @property
     def slots(self) -> list[tuple[float, datetime, str]]:
@@ -70,16 +70,16 @@ class Moods:
         parts = [several[start : start + size] for start in range(0, len(several), size)]
         strongest = [max((mood for _, mood in part), key=lambda mood: mood.intensity) for part in parts]
         return [
-            (place * plots.WIDTH / len(parts), part[0][0].at, felt.in_words(1))
+            (place * drawing.WIDTH / len(parts), part[0][0].at, felt.in_words(1))
             for place, (part, felt) in enumerate(zip(parts, strongest, strict=True))
         ]
 
     @property
     def lines(self) -> list[tuple[float, Mark]]:
         """Return each mark with its place between the turns."""
-        step = plots.WIDTH / max(1, len(self.turns) - 1)
+        step = drawing.WIDTH / max(1, len(self.turns) - 1)
         before = ((sum(turn.at <= mark.at for turn in self.turns), mark) for mark in self.marks)
-        return [(min(max(0.0, (count - 0.5) * step), plots.WIDTH), mark) for count, mark in before]
+        return [(min(max(0.0, (count - 0.5) * step), drawing.WIDTH), mark) for count, mark in before]
 
     @property
     def _moods(self) -> list[Affect]:
@@ -108,23 +108,19 @@ def timeline(page: Page) -> Response:
     memory: Any = page.memory
     wanted = {name: page.text(name) or None for name in ("thread", "tool")}
     times = {name: page.time(name) for name in ("since", "until")}
-
-    def read(limit: int, after: int) -> list[Episode]:
-        return list(memory.episodes.list(limit=limit, after=after, newest_first=True, **wanted, **times))
-
-    listed = page.listed(read)
+    listed: Listed[Episode] = page.listed(memory.episodes.list, newest_first=True, **wanted, **times)
     turns = [Turn(one.occurred_at, one, _mood(memory, one)) for one in listed.rows]
     marks = [mark for mark in _marks(memory, wanted["thread"]) if _within(mark.at, listed, times)]
     rows: list[Turn | Mark] = sorted([*turns, *marks], key=attrgetter("at"), reverse=True)
     stretches = [(thread, list(some)) for thread, some in groupby(rows, _thread())]
     moods = Moods(turns[::-1], marks) if any(turn.mood for turn in turns) else None
     shown: dict[str, Any] = {**wanted, **times, "listed": listed, "stretches": stretches, "moods": moods}
-    return page.show("timeline.html", plots=plots, **shown)
+    return page.show("timeline.html", plots=drawing, **shown)
 
 
 def threads(page: Page) -> Response:
     """Show the threads by their first turns, those begun last first."""
-    listed = page.listed(lambda n, after: page.memory.episodes.list(turn=1, limit=n, after=after, newest_first=True))
+    listed = page.listed(page.memory.episodes.list, turn=1, newest_first=True)
     return page.show("threads.html", listed=listed)
 
 
@@ -133,7 +129,7 @@ def turn(page: Page) -> Response:
     memory = page.memory
     episode = memory.episodes[page.text("id")]
     said = list(_said(episode))
-    listed = page.listed(lambda limit, after: said[after : after + limit], MESSAGES)
+    listed = page.listed(said, MESSAGES)
     mood, taught = _mood(memory, episode), _taught(memory, episode)
     return page.show("episode.html", episode=episode, listed=listed, mood=mood, taught=taught, most=TAUGHT)
 

@@ -45,8 +45,8 @@ IMPORTS = {
     "ends = 'py js ts tsx go rs java c cpp cs rb php sql sh'\n"
     "assert all(is_installed(language_of(f'file.{end}')) for end in ends.split())",
     "language": "import spacy",
-    "neo4j": "from tidal_plugins.apps.graphs import Neo4jSink",
-    "ladybug": "from tidal_plugins.apps.graphs import LadybugSink",
+    "neo4j": "import neo4j",
+    "ladybug": "import ladybug",
     "graphiti": "from tidal_plugins.apps.graphs import GraphitiSink",
     "postgres": "import psycopg",
     "otel": "from opentelemetry import trace",

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from tests.mcp.talking import TOKEN, http_server, over_http
 from tidal_plugins import HashingEmbedder, TidalMemory
-from tidal_plugins.apps.mcp.access import Access
+from tidal_plugins.apps.mcp import Access
 from tidal_plugins.apps.mcp.http import application
 from tidal_plugins.apps.mcp.sdk import build
 from tidal_plugins.apps.mcp.server import MemoryServer

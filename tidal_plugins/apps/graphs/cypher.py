@@ -1,4 +1,4 @@
-"""A sink for engines that speak openCypher: the same statements for each, but for the few words of a dialect.
+"""Sinks for engines that speak openCypher: the same statements for each, but for the few words of a dialect.
 
 All values are parameters. No name and no text becomes part of a statement.
 """
@@ -6,12 +6,23 @@ All values are parameters. No name and no text becomes part of a statement.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from os import PathLike, fspath
+from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
-from tidal_plugins import InvalidInput
+from tidal_plugins import ComponentError, InvalidInput
 from tidal_plugins.model.sink import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
+from tidal_plugins.shown import shown
+
+if TYPE_CHECKING:
+    from neo4j import Driver, ManagedTransaction
+
+    from tidal_plugins.apps.graphs.graphiti import GraphitiSink
+
 
 TEXT, TEXTS, NUMBER, FLAG, TIME = "STRING", "STRING[]", "DOUBLE", "BOOLEAN", "TIMESTAMP"
 """The types of properties, as an engine with a schema calls them."""
@@ -51,6 +62,33 @@ Step = tuple[str, dict[str, Any]]
 """A statement with its parameters."""
 
 Row = dict[str, Any]
+
+BOLT = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+"""Schemes of servers that speak Bolt, as Neo4j's driver knows them."""
+
+
+def open_sink(
+    uri: str, *, auth: tuple[str, str] | None = None, database: str | None = None
+) -> CypherSink | GraphitiSink:
+    """Return the sink at an address.
+
+    ``neo4j://host:7687`` and the other schemes of Bolt are a server, ``ladybug:FILE`` is a file. ``graphiti+`` in front
+    of a server, or of ``kuzu:FILE``, writes what Graphiti reads. ``auth`` is user and password. Raises ``InvalidInput``
+    for another address, ``ComponentError`` for a file that cannot be opened, and ``ImportError`` for a driver that is
+    not installed.
+    """
+    scheme, _, rest = uri.partition(":") if isinstance(uri, str) else ("", "", "")
+    graphiti = scheme.startswith("graphiti+")
+    if not rest or scheme.removeprefix("graphiti+") not in (*BOLT, "kuzu" if graphiti else "ladybug"):
+        known = "neo4j://host:7687, bolt://host:7687, ladybug:FILE, graphiti+neo4j://host:7687 and graphiti+kuzu:FILE"
+        raise InvalidInput(f"a graph engine has an address such as {known}")
+    if graphiti:
+        from tidal_plugins.apps.graphs import GraphitiSink
+
+        return GraphitiSink(uri.removeprefix("graphiti+"), auth=auth, database=database)
+    if scheme == "ladybug":
+        return LadybugSink(rest)
+    return Neo4jSink(uri, auth=auth, database=database)
 
 
 def server_name(uri: str, database: str | None) -> str:
@@ -260,3 +298,111 @@ def _relation(batch: SinkBatch, one: SinkRelation) -> Row:
             "spans": [f"{piece.start}-{piece.end}" for piece in one.evidence],
         }
     )
+
+
+class Neo4jSink(CypherSink):
+    """Writes a graph to Neo4j 5 or later, or to another server of the Bolt protocol that knows its Cypher.
+
+    Constraints and indexes are made at the first use. A transaction that fails for the moment is tried again, as the
+    driver does it.
+    """
+
+    def __init__(self, uri: str, *, auth: tuple[str, str] | None = None, database: str | None = None) -> None:
+        """Initialise the sink. Nothing is connected before the first use.
+
+        Args:
+            uri: such as ``neo4j://localhost:7687``, without a password.
+            auth: user and password.
+            database: the name of a database of the server; without it the user's own.
+        """
+        name = server_name(uri, database)
+        driver = _driver("neo4j", "Neo4jSink").GraphDatabase.driver(uri, auth=auth, user_agent="tidal-plugins")
+        super().__init__(name, _Neo4j(driver, database), NEO4J)
+
+
+class _Neo4j:
+    def __init__(self, driver: Driver, database: str | None) -> None:
+        self._driver = driver
+        self._database = database
+
+    def define(self, statements: Iterable[str]) -> None:
+        with self._driver.session(database=self._database) as session:
+            for statement in statements:
+                session.run(statement).consume()
+
+    def write(self, steps: Sequence[Step]) -> None:
+        def run(transaction: ManagedTransaction) -> None:
+            for statement, parameters in steps:
+                transaction.run(statement, parameters).consume()
+
+        with self._driver.session(database=self._database) as session:
+            session.execute_write(run)
+
+    def read(self, statement: str, parameters: Row) -> list[Row]:
+        def run(transaction: ManagedTransaction) -> list[dict[str, Any]]:
+            return list(map(dict, transaction.run(statement, parameters)))
+
+        with self._driver.session(database=self._database) as session:
+            rows: list[Row] = session.execute_read(run)
+        return rows
+
+    def close(self) -> None:
+        self._driver.close()
+
+
+class LadybugSink(CypherSink):
+    """Writes a graph to a file of LadybugDB, which goes on where Kùzu ended."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        """Open the file, or make it. One process at a time may have it open. Raises ``ComponentError``."""
+        place = Path(fspath(path)).absolute()
+        super().__init__(f"ladybug:{place}", _Ladybug(place), LADYBUG)
+
+
+def _driver(name: str, sink: str) -> Any:
+    """Return the package of an engine's driver. Raises ``ImportError``, which says how to install it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        way_out = f"pip install 'tidal-plugins[{name}]'"
+        raise ImportError(f"{sink} needs {name}, which is not installed: {way_out}") from error
+
+
+class _Ladybug:
+    def __init__(self, path: Path) -> None:
+        ladybug = _driver("ladybug", "LadybugSink")
+        try:
+            self._database = ladybug.Database(str(path))
+        except RuntimeError as error:
+            raise ComponentError(f"{shown(str(path))} cannot be opened: {error!s:.300}") from error
+        self._connection = ladybug.Connection(self._database)
+
+    def define(self, statements: Iterable[str]) -> None:
+        for statement in statements:
+            self.read(statement, {})
+
+    def write(self, steps: Sequence[Step]) -> None:
+        self.read("BEGIN TRANSACTION", {})
+        try:
+            for statement, parameters in steps:
+                self.read(statement, parameters)
+        except BaseException:
+            with suppress(RuntimeError):  # the engine rolls back by itself after some errors
+                self.read("ROLLBACK", {})
+            raise
+        self.read("COMMIT", {})
+
+    def read(self, statement: str, parameters: Row) -> list[Row]:
+        result: Any = self._connection.execute(statement, parameters)
+        names = result.get_column_names()
+        rows = []
+        while result.has_next():
+            rows.append(dict(zip(names, result.get_next(), strict=True)))
+        result.close()
+        return rows
+
+    def close(self) -> None:
+        self._connection.close()
+        self._database.close()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from tidal_plugins import TidalMemory
-from tidal_plugins.apps.mcp.access import Access, is_loopback, listen
+from tidal_plugins.apps.mcp import Access, is_loopback, listen
 from tidal_plugins.turns import checked_memory
 
 __all__ = ["serve"]

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tidal_plugins.apps.mcp.access import LOOPBACK, Access
+from tidal_plugins.apps.mcp import LOOPBACK, Access
 
 PATH = "/mcp"
 

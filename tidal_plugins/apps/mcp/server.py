@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 import anyio
@@ -90,11 +90,6 @@ FORGET = (
     "Remove memories for good, by their citations: every trace of their text goes, and nobody can bring it back. Only "
     "for what the user asks to be forgotten."
 )
-
-GRAPH_WRITES: Mapping[str, type[FactArguments] | type[RelateArguments]] = {
-    "remember_fact": FactArguments,
-    "relate": RelateArguments,
-}
 
 TOPIC = {"name": "topic", "description": "What it is about, in plain words.", "required": True}
 
@@ -206,20 +201,20 @@ class Writes:
         """Return whether the policy has a place for an action at all."""
         return action not in self.policy.deny and (not self.policy.allow or action in self.policy.allow)
 
-    def remember(self, asked: SaveArguments) -> tuple[str, dict[str, Any]]:
+    def remember(self, asked: SaveArguments) -> tuple[str, Wire]:
         """Store a note; return a sentence with its citation, and its data. Raises ``PolicyViolation``."""
         self._current().permit("remember")
         saved = tools.remember(self._memory, asked.text, kind=asked.kind, tags=asked.tags)
         return tools.saved_as(saved), {"citation": saved.citation, "left": self._left()}
 
-    def relate(self, asked: FactArguments | RelateArguments) -> tuple[str, dict[str, Any]]:
+    def relate(self, asked: FactArguments | RelateArguments) -> tuple[str, Wire]:
         """Write a fact or a relation into the graph; return a sentence, and its data. Raises ``PolicyViolation``."""
         session = self._current()
         session.permit("remember")
         told = tools.relate(self._memory, **asked.model_dump(), thread=f"session {session.id}")
         return told, {"left": self._left()}
 
-    def forget(self, asked: ForgetArguments) -> tuple[str, dict[str, Any]]:
+    def forget(self, asked: ForgetArguments) -> tuple[str, Wire]:
         """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""
         self._memory.get(asked.ids[0])  # a mistake does not use up the session
         self._current().permit("forget", asked.ids[0])
@@ -244,12 +239,31 @@ class Writes:
         return self._current().info.remaining
 
 
+class WriteTool(NamedTuple):
+    """A tool that writes: what it needs a policy to admit, how clients see it, and how it is carried out."""
+
+    action: Action
+    title: str
+    description: str
+    arguments: type[Arguments]
+    act: Callable[[Any, Any], tuple[str, Wire]]
+
+
+WRITE_TOOLS: Mapping[str, WriteTool] = {
+    "remember": WriteTool("remember", "Remember", REMEMBER, SaveArguments, Writes.remember),
+    "remember_fact": WriteTool("remember", "Remember a fact", REMEMBER_FACT, FactArguments, Writes.relate),
+    "relate": WriteTool("remember", "Relate", RELATE, RelateArguments, Writes.relate),
+    "forget": WriteTool("forget", "Forget", FORGET, ForgetArguments, Writes.forget),
+}
+
+
 class MemoryServer:
     """Answers the requests of any number of clients over one memory."""
 
     def __init__(self, memory: TidalMemory, writes: Writes | None = None) -> None:
         self._memory = memory
         self._writes = writes
+        self._writing = {name: tool for name, tool in WRITE_TOOLS.items() if writes and writes.admits(tool.action)}
         self._resources = Resources(memory)
         self._limiter: anyio.CapacityLimiter | None = None
         self.scope = "/".join(memory.scope)
@@ -271,8 +285,9 @@ class MemoryServer:
     @property
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of all methods."""
+        listed = [*map(_read_tool, TOOLS), *(_write_tool(name, tool) for name, tool in self._writing.items())]
         return {
-            "tools/list": self._async(lambda params: {"tools": self._tools()}),
+            "tools/list": self._async(lambda params: {"tools": listed}),
             "tools/call": self._async(lambda params: self._call(params.name, params.arguments or {})),
             "resources/list": self._async(lambda params: {"resources": self._resources.listed()}),
             "resources/templates/list": self._async(lambda params: {"resourceTemplates": self._resources.templates()}),
@@ -305,39 +320,20 @@ class MemoryServer:
 
     # tools
 
-    def _tools(self) -> list[Wire]:
-        listed = [_read_tool(tool) for tool in TOOLS]
-        if self._writes and self._writes.admits("remember"):
-            listed.append(_write_tool("remember", "Remember", REMEMBER, SaveArguments))
-            listed.append(_write_tool("remember_fact", "Remember a fact", REMEMBER_FACT, FactArguments))
-            listed.append(_write_tool("relate", "Relate", RELATE, RelateArguments))
-        if self._writes and self._writes.admits("forget"):
-            listed.append(_write_tool("forget", "Forget", FORGET, ForgetArguments, destructive=True))
-        return listed
-
     def _call(self, name: str, arguments: Mapping[str, Any]) -> Wire:
         """Return the result of a tool. What the model can put right comes back as a text for it."""
-        action = self._action(name)
-        if action is None:
+        reads = {tool.name: tool for tool in TOOLS}
+        if name not in reads and name not in self._writing:
             raise InvalidInput(f"there is no tool {shown(name)}")
         try:
-            text, data = action(arguments)
+            text, data = self._ask(reads[name], arguments) if name in reads else self._write(name, arguments)
         except Exception as error:
             return {"content": [_text(f"Not done. {told(error, self._memory)}")], "isError": True}
         return {"content": [_text(text)], "structuredContent": {**data, "scope": self.scope}, "isError": False}
 
-    def _action(self, name: str) -> Callable[[Mapping[str, Any]], tuple[str, Wire]] | None:
-        for tool in TOOLS:
-            if tool.name == name:
-                return functools.partial(self._ask, tool)
-        writes = self._writes
-        if writes and name == "remember" and writes.admits("remember"):
-            return lambda arguments: writes.remember(checked(SaveArguments, arguments))
-        if writes and name in GRAPH_WRITES and writes.admits("remember"):
-            return lambda arguments: writes.relate(checked(GRAPH_WRITES[name], arguments))
-        if writes and name == "forget" and writes.admits("forget"):
-            return lambda arguments: writes.forget(checked(ForgetArguments, arguments))
-        return None
+    def _write(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Wire]:
+        tool = self._writing[name]
+        return tool.act(self._writes, checked(tool.arguments, arguments))
 
     def _ask(self, tool: ReadTool, arguments: Mapping[str, Any]) -> tuple[str, Wire]:
         answer = tool.run(self._memory, arguments)
@@ -390,13 +386,11 @@ def _read_tool(tool: ReadTool) -> Wire:
     }
 
 
-def _write_tool(
-    name: str, title: str, description: str, arguments: type[Arguments], *, destructive: bool = False
-) -> Wire:
+def _write_tool(name: str, tool: WriteTool) -> Wire:
     return {
         "name": name,
-        "title": title,
-        "description": description,
-        "inputSchema": arguments.model_json_schema(),
-        "annotations": {"readOnlyHint": False, "destructiveHint": destructive, "openWorldHint": False},
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.arguments.model_json_schema(),
+        "annotations": {"readOnlyHint": False, "destructiveHint": tool.action == "forget", "openWorldHint": False},
     }

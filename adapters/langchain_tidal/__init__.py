@@ -4,6 +4,7 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
+    from langchain_tidal.context import reserved
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
     from langchain_tidal.middleware import TidalCapsule, TidalCompaction, TidalMemoryMiddleware
@@ -11,9 +12,20 @@ if typing.TYPE_CHECKING:
     from langchain_tidal.reading import ChatModelReader
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
-    from langchain_tidal.sizes import reserved
-    from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchGraph, SearchMemory, history_tools, memory_tools
-    from langchain_tidal.writing import AnnotateMemory, Relate, RememberFact, RewardMemory, graph_tools, signal_tools
+    from langchain_tidal.tools import (
+        AnnotateMemory,
+        ReadEpisode,
+        Relate,
+        RememberFact,
+        RewardMemory,
+        SaveMemory,
+        SearchGraph,
+        SearchMemory,
+        graph_tools,
+        history_tools,
+        memory_tools,
+        signal_tools,
+    )
 
 __all__ = [
     "AnnotateMemory",
@@ -45,6 +57,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "context": "reserved",
     "memory": "TidalConversationMemory",
     "messages": "to_exchange turns with_whisper",
     "middleware": "TidalCapsule TidalCompaction TidalMemoryMiddleware",
@@ -52,9 +65,8 @@ _MODULES = {
     "reading": "ChatModelReader",
     "retriever": "TidalRetriever",
     "runnable": "with_memory",
-    "sizes": "reserved",
-    "tools": "ReadEpisode SaveMemory SearchGraph SearchMemory history_tools memory_tools",
-    "writing": "AnnotateMemory Relate RememberFact RewardMemory graph_tools signal_tools",
+    "tools": "AnnotateMemory ReadEpisode Relate RememberFact RewardMemory SaveMemory SearchGraph SearchMemory "
+    "graph_tools history_tools memory_tools signal_tools",
 }
 """The public names of each module, which is loaded when one of them is used."""
 

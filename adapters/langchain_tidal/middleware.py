@@ -15,12 +15,11 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_tidal.context import ContextMemory, ContextOptions, View
+from langchain_tidal.context import ContextMemory, ContextOptions, View, reserved
 from langchain_tidal.messages import MAX_AGE, appended, by_human, question, turns, with_structured_answer, with_whisper
 from langchain_tidal.models import overflowed
 from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, place_of, recalled
-from langchain_tidal.sizes import reserved
 from langchain_tidal.tools import ReadEpisode
 from tidal_plugins import Policy, TidalMemory
 from tidal_plugins.turns import Nested, capsule_text, session_config

@@ -1,33 +1,146 @@
-"""The nodes around the model: compact, show the capsule and recall before it, record after it."""
+"""The state of a graph that remembers, and its nodes: compact, show the capsule, recall; record; speak first."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Unpack
+from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import BaseMessage, RemoveMessage, convert_to_messages
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.channels import UntrackedValue
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.runtime import get_runtime
 
-from langchain_tidal.context import ContextMemory, ContextOptions
-from langchain_tidal.messages import MAX_AGE, capsule_message, finished, turns, with_capsule, with_whisper
+from langchain_tidal.context import ContextMemory, ContextOptions, size_of
+from langchain_tidal.messages import (
+    MAX_AGE,
+    PRESENCE,
+    by_capsule,
+    by_compaction,
+    by_human,
+    capsule_message,
+    finished,
+    turns,
+    with_capsule,
+    with_whisper,
+)
 from langchain_tidal.models import overflowed
 from langchain_tidal.reading import Reader, read_with
-from langchain_tidal.run import Scope, TurnMemory, event, recalled
-from langchain_tidal.sizes import size_of
-from langgraph_tidal.state import PREPARED, compacted, messages_of, model_input, value
-from tidal_plugins import InvalidInput, Policy, TidalMemory
+from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
+from tidal_plugins import InvalidInput, Policy, ProactiveMessage, TidalMemory
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.shown import shown
+from tidal_plugins.model.fence import inert
+from tidal_plugins.shown import cut, shown
 from tidal_plugins.turns import Nested, Place, SessionConfig, capsule_text, session_config
-from tidal_plugins.validation import label
+from tidal_plugins.validation import MAX_LABEL, clean, label
+
+PREPARED = "llm_input_messages"
+
+
+logger = logging.getLogger(__name__)
+
+QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": PRESENCE}}
+"""Config of the call that words a message. Only the message that the node returns is streamed."""
+
+QUOTED = 600
+"""Characters of each quoted message that the model is shown."""
+
+REQUEST = """\
+The person has not written anything now. You write to them first, because of this:
+
+{text}
+
+It rests on what was said earlier:
+{sources}
+
+Write that message to them, in one or two sentences and in your usual tone. Say nothing that is not said here."""
+"""What ``model`` is asked for. It stands in the request only."""
+
+
+def last(_: Recalled, new: Recalled) -> Recalled:
+    """Return the value of one branch: branches that recall side by side write one value in a step."""
+    return new
+
+
+class TidalState(TypedDict):
+    """State with messages as usual and what recall adds.
+
+    ``llm_input_messages`` are the messages with the whisper in them, less what compaction left out. They are never
+    checkpointed and never stale: after an interrupt they are absent, and :func:`model_input` falls back to
+    ``messages``. Lead a resumed graph back to compaction and recall: in the same process the whisper is the one that
+    the turn began with.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    llm_input_messages: NotRequired[Annotated[list[AnyMessage], UntrackedValue(list, guard=False)]]
+    recalled: NotRequired[Annotated[Recalled, last]]
+
+
+def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMessage]:
+    """Return the messages that the model should see: those of the state as compaction shows them, with the capsule
+    and the whisper.
+
+    Compaction's messages, the capsule and the human message with the whisper come from ``llm_input_messages``. Messages
+    that were added, removed or edited since (a tool call and its result, a trimmed history) show as they stand.
+    """
+    clean(input_messages_key, max_chars=MAX_LABEL, name="input_messages_key")
+    messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
+    whispered = next((message for message in reversed(prepared) if by_human(message)), None)
+    for index in range(len(messages) - 1, -1, -1):
+        if whispered and _carries(whispered, messages[index]):
+            messages[index] = whispered
+            break
+    return messages
+
+
+def compacted(state: Any, input_messages_key: str) -> list[BaseMessage]:
+    """Return the messages as they are now, less those that compaction left out, with the capsule in front if any."""
+    messages, prepared = messages_of(state, input_messages_key), value(state, PREPARED) or []
+    return with_capsule(_compacted(messages, prepared), next(filter(by_capsule, prepared), None))
+
+
+def messages_of(state: Any, key: str) -> list[BaseMessage]:
+    """Return the messages of a state. Raises ``InvalidInput`` if it has none under ``key``."""
+    messages = value(state, key)
+    if messages is None:
+        raise InvalidInput(f"the state has no {shown(key)}; say where its messages are with input_messages_key=")
+    return convert_to_messages(messages)
+
+
+def value(state: Any, name: str) -> Any:
+    """Return the value of a state under ``name``, of a mapping or an object (pydantic, dataclass); ``None`` without."""
+    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+
+
+def _compacted(messages: list[BaseMessage], prepared: Sequence[BaseMessage]) -> list[BaseMessage]:
+    if any(map(by_compaction, messages)) or not any(map(by_compaction, prepared)):
+        return messages
+    places = {_key(message): place for place, message in enumerate(messages)}
+    last = max((places[_key(message)] for message in prepared if _key(message) in places), default=None)
+    if last is None:  # another history has taken the place of the one that was compacted
+        return messages
+    now = [message if by_compaction(message) else _now(message, messages, places) for message in prepared]
+    return [*(message for message in now if message), *messages[last + 1 :]]
+
+
+def _now(message: BaseMessage, messages: list[BaseMessage], places: Mapping[Hashable, int]) -> BaseMessage | None:
+    place = places.get(_key(message))
+    return None if place is None else messages[place]
+
+
+def _key(message: BaseMessage) -> Hashable:
+    return message.id or (message.type, str(message.content))
+
+
+def _carries(whispered: BaseMessage, message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage) and message.id == whispered.id and whispered.text.endswith(message.text)
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
@@ -341,3 +454,115 @@ class _Hook(MemoryNode):
             seen = {self._key: messages, **view, "recalled": value(state, "recalled")}
             view |= node._run(place, seen)
         return view
+
+
+class ProactiveNode(MemoryNode):
+    """Takes the message that waits in the memory's presence, and says it as the agent's [Tidal §5].
+
+    It is the entry of a graph that is invoked without a new human message, such as
+    ``graph.invoke({"messages": []}, config)`` on the person's thread. If a message waits, the node returns it as an
+    ``AIMessage``. The id of the message is that of the presence; ``additional_kwargs["tidal_presence"]`` holds its
+    ``citations``, ``kind``, ``why`` and ``at``. The node does nothing if somebody waits for an answer, or if
+    nothing may be said now. :func:`needs_answer` leads on from it.
+
+    ``RecordNode`` records the message as a turn of its own, in which the person said nothing. What they say next counts
+    as their answer.
+
+    Args:
+        memory: the memory. Its presence must be allowed: ``memory.presence.allow(zone=…)``. Some scheduler calls
+            ``memory.presence.step()``.
+        model: a chat model, or a chain from messages to a message, that words the message. It is shown the thread and
+            the sentences that the message rests on. If it fails, or calls tools, the memory's own words are said.
+            Default: these words.
+        scope: the owner, as for the other nodes. Default: that of the memory.
+        input_messages_key: the name of the messages in the state.
+
+    A process that is killed after the message was taken and before the graph's checkpoint loses it: nothing is said
+    twice.
+    """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        model: Runnable[Any, BaseMessage] | None = None,
+        scope: Scope | None = None,
+        input_messages_key: str = "messages",
+    ) -> None:
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
+        if model is not None and not isinstance(model, Runnable):
+            raise InvalidInput(f"model= is a chat model, or a chain that ends with one, got {shown(model)}")
+        self._model = model
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
+        place = self._turns.place(config)
+        message = await asyncio.to_thread(self._taken, place, input)
+        if message is None or self._model is None:
+            return self._said(message)
+        try:
+            worded = await self._model.ainvoke(await asyncio.to_thread(self._request, place, input, message), QUIET)
+        except Exception as error:
+            return self._said(message, error)
+        except BaseException:  # the run was cancelled, and nothing was said
+            await place.memory.presence.agive_back(message)
+            raise
+        return self._said(message, worded)
+
+    def _run(self, place: Place, state: Any) -> dict[str, Any]:
+        message = self._taken(place, state)
+        if message is None or self._model is None:
+            return self._said(message)
+        try:
+            worded = self._model.invoke(self._request(place, state, message), QUIET)
+        except Exception as error:
+            return self._said(message, error)
+        except BaseException:
+            place.memory.presence.give_back(message)
+            raise
+        return self._said(message, worded)
+
+    def _taken(self, place: Place, state: Any) -> ProactiveMessage | None:
+        return None if needs_answer(state, self._key) else place.memory.presence.take()
+
+    def _request(self, place: Place, state: Any, message: ProactiveMessage) -> list[BaseMessage]:
+        sources = place.memory.frames.memories([*_quotes(place.memory, message)])
+        return [*compacted(state, self._key), HumanMessage(REQUEST.format(text=message.text, sources=sources))]
+
+    def _said(self, message: ProactiveMessage | None, worded: BaseMessage | Exception | None = None) -> dict[str, Any]:
+        """Return the update of the state. Of a model that failed or wants tools, the memory's own words are said."""
+        if message is None:
+            return {}
+        text = worded.text.strip() if isinstance(worded, AIMessage) and not worded.tool_calls else ""
+        if worded is not None and not text:  # an error's message may hold what was said, which belongs into no log
+            logger.warning("the model gave no words (%s); the memory's own are said", type(worded).__name__)
+        about = {
+            "citations": list(message.citations),
+            "kind": message.kind,
+            "why": message.why,
+            "at": message.at.isoformat(),
+        }
+        marks = {"lc_source": PRESENCE, PRESENCE: about}
+        return {self._key: [AIMessage(text or message.text, id=message.id, additional_kwargs=marks)]}
+
+
+def needs_answer(state: Any, input_messages_key: str = "messages") -> bool:
+    """Return whether the last message waits for the agent: it is no answer, and there is one.
+
+    Use it behind a :class:`ProactiveNode`::
+
+        graph.add_conditional_edges("proactive", needs_answer, {True: "recall", False: "record"})
+    """
+    if not isinstance(input_messages_key, str):
+        raise InvalidInput(f"input_messages_key must be a name, got {shown(input_messages_key)}")
+    history = turns(messages_of(state, input_messages_key))
+    return bool(history) and not finished(history[-1])
+
+
+def _quotes(memory: TidalMemory, message: ProactiveMessage) -> Iterator[str]:
+    """Yield the words that a message rests on, one line for each message of the cited turns."""
+    for citation in message.citations:
+        if citation.startswith("ep:"):
+            episode = memory.episodes[citation]
+            for said in episode.messages:
+                if said.role != "tool" and said.text:
+                    yield f"- [{citation}] {episode.occurred_at:%Y-%m-%d}, {said.role}: {cut(inert(said.text), QUOTED)}"

@@ -26,8 +26,8 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_tidal import TidalCompaction, TidalMemoryMiddleware
+from langchain_tidal.context import size_of
 from langchain_tidal.messages import by_compaction, text_of
-from langchain_tidal.sizes import size_of
 from langgraph_tidal import CompactionNode
 from tests.frameworks.conftest import texts, thread, user
 from tests.frameworks.test_compaction import CITED, LIMIT, answer, look_up, question

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from langchain_tidal import reserved
-from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
+from langchain_tidal.context import IMAGE_TOKENS, Gauge, size_of
 from tidal_plugins.model.compaction import Size
 
 PICTURE = base64.b64encode(bytes(range(256)) * 2_000).decode()

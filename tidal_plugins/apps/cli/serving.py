@@ -24,6 +24,9 @@ Port = Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 for any 
 PASSED = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
+HELP = "/why shows why the last memories came up, /quit ends; so does Ctrl-D"
+
+
 @command("mcp")
 def serve(
     run: Run,
@@ -90,9 +93,6 @@ def hook(context: typer.Context) -> None:
     from tidal_plugins.apps.hooks import main
 
     raise typer.Exit(main(context.args))
-
-
-HELP = "/why shows why the last memories came up, /quit ends; so does Ctrl-D"
 
 
 @command("chat")

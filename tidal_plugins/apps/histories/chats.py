@@ -29,6 +29,22 @@ _CHATGPT_TYPES = ("text", "multimodal_text", "code", "execution_output", "tether
 """The types of content that are read. Others are thoughts, and instructions that a user wrote once for all."""
 
 
+THREADS = ("thread", "thread_id", "conversation_id", "session_id", "conversation", "session")
+
+TIMES = ("at", "timestamp", "created_at", "create_time", "time", "date", "occurred_at")
+
+ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "agent": "assistant",
+         "model": "assistant", "tool": "tool", "function": "tool"}  # fmt: skip
+"""The roles that are read. System prompts are no part of a conversation."""
+
+PACE = timedelta(seconds=30)
+"""Time between two turns of a session: the format dates sessions only."""
+
+_DATES = ("%I:%M %p on %d %B, %Y", "%d %B, %Y", "%d %B %Y")
+
+_SESSION = lazy_re(r"session_(\d+)")
+
+
 def read_chatgpt(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the conversations of ChatGPT's export, ``conversations.json`` or the archive with it: a tree of messages
     for each, of which the branch that was last shown is current."""
@@ -168,13 +184,6 @@ def _attached(file: Mapping[str, Any]) -> str:
     return f"[attachment: {file.get('file_name') or 'unnamed'}]\n{file.get('extracted_content') or ''}".strip()
 
 
-THREADS = ("thread", "thread_id", "conversation_id", "session_id", "conversation", "session")
-TIMES = ("at", "timestamp", "created_at", "create_time", "time", "date", "occurred_at")
-ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "agent": "assistant",
-         "model": "assistant", "tool": "tool", "function": "tool"}  # fmt: skip
-"""The roles that are read. System prompts are no part of a conversation."""
-
-
 def read_jsonl(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the conversations: by the thread that messages name, else the file is one.
 
@@ -228,13 +237,6 @@ def _plain_call(call: Mapping[str, Any]) -> ToolCall:
 
 def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((value[name] for name in names if value.get(name) is not None), None)
-
-
-PACE = timedelta(seconds=30)
-"""Time between two turns of a session: the format dates sessions only."""
-
-_DATES = ("%I:%M %p on %d %B, %Y", "%d %B, %Y", "%d %B %Y")
-_SESSION = lazy_re(r"session_(\d+)")
 
 
 def read_locomo(path: Path) -> Iterator[Conversation]:

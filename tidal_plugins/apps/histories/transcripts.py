@@ -35,6 +35,19 @@ _CLAUDE_CODE_NOT_SAID = (
 """Beginnings of texts in the user's name that the program wrote: its own commands and their output."""
 
 
+_CODEX_NOT_SAID = (
+    "<environment_context",
+    "<user_instructions",
+    "<permissions",
+    "<turn_aborted",
+    "# AGENTS.md instructions",
+)
+"""Beginnings of texts in the user's name that the program wrote."""
+
+_UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
+"""States of a tool that has not ended."""
+
+
 def read_claude_code(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the sessions of a transcript, ``~/.claude/projects/<project>/<session>.jsonl``: an event a line.
 
@@ -131,16 +144,6 @@ def _claude_code_call(block: Mapping[str, Any]) -> ToolCall:
     return ToolCall(str(block.get("name") or "unnamed"), arguments_of(block.get("input") or {}), str(block.get("id")))
 
 
-_CODEX_NOT_SAID = (
-    "<environment_context",
-    "<user_instructions",
-    "<permissions",
-    "<turn_aborted",
-    "# AGENTS.md instructions",
-)
-"""Beginnings of texts in the user's name that the program wrote."""
-
-
 def read_codex(path: Path) -> Iterator[Conversation | Skipped]:
     """Yield the session of a rollout, ``~/.codex/sessions/**/rollout-*.jsonl``: an item a line.
 
@@ -232,10 +235,6 @@ def _output(output: Any) -> tuple[str, bool]:
     if isinstance(text, str):
         return text, failed
     return (output if isinstance(output, str) else text_of(text)), failed
-
-
-_UNDER_WAY = ("validating", "scheduled", "awaiting_approval", "executing")
-"""States of a tool that has not ended."""
 
 
 def read_gemini_cli(path: Path) -> Iterator[Conversation | Skipped]:

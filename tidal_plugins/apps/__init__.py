@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from tidal_plugins import TidalMemory
     from tidal_plugins.protocols import Embedder
@@ -18,6 +20,25 @@ def embedder_of(name: str) -> Embedder:
     if name == "minilm":
         return OnnxEmbedder()
     return HashingEmbedder() if name == "hashing" else SentenceTransformerEmbedder(name)
+
+
+def cut(text: str, most: int = 160) -> str:
+    """Return a text on one line, of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, into a folder that may not be there yet. Its rights stay as they are."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        new.write_text(text, encoding="utf-8")
+        if path.exists():
+            new.chmod(path.stat().st_mode & 0o777)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def texts_of(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:

@@ -311,9 +311,3 @@ def counted(count: int, one: str, more: str = "") -> str:
 def more(count: int, most: int = LISTED) -> list[str]:
     """Return a line that says how many of ``count`` things are not in a list of the first ones, if there are any."""
     return [f"… and {count - most:,} more"] if count > most else []
-
-
-def cut(text: str, most: int = 160) -> str:
-    """Return a text on one line, of at most so many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps import embedder_of
-from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, counted, cut, local, more, replacing
+from tidal_plugins.apps import cut, embedder_of, write_whole
+from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, counted, local, more, replacing
 
 if TYPE_CHECKING:
     from tidal_plugins import Consolidation, Entry, TidalMemory
@@ -181,20 +179,14 @@ def stats(
     days: Annotated[int, typer.Option(min=1, max=120, help="Days of growth to plot.")] = 30,
 ) -> None:
     """Show sizes, kinds, tiers, growth and hit rates."""
-    kinds, tiers, stored = Counter[str](), Counter[str](), Counter[date]()
     with run.memory() as memory:
-        figures, now = memory.stats(), memory.now()
-        for entry in every_entry(memory):
-            kinds[entry.kind] += 1
-            tiers[entry.tier.state(now) if entry.tier else "permanent"] += 1
-            stored[entry.recorded_at.astimezone().date()] += 1
+        figures, growth = memory.stats(), memory.entries.growth(days)
         turns = memory.episodes.list(limit=TURNS, newest_first=True)
         surfaced = [len(turn.surfaced) for turn in turns]
-    today = now.astimezone().date()
-    growth = {day: stored[day] for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1))}
+    kinds = {kind: count for kind, count in figures.kinds.items() if kind != "episode"}
     rate = sum(map(bool, surfaced)) / len(turns) if turns else 0.0
     hits = {"turns": len(turns), "with_memories": rate, "memories": sum(surfaced)}
-    data = {"figures": figures, "kinds": kinds, "tiers": tiers, "growth": growth, "hits": hits}
+    data = {"figures": figures, "kinds": kinds, "tiers": figures.tiers, "growth": growth, "hits": hits}
     file = f"{size(figures.file_bytes)}, log {size(figures.log_bytes)}"
     waiting, grown = counted(figures.waiting, "turn"), counted(sum(growth.values()), "entry", "entries")
     run.show(
@@ -203,7 +195,7 @@ def stats(
             [
                 f"{counted(figures.entries, 'entry', 'entries')} with the turns, {waiting} waiting, file {file}",
                 *_bars("kinds", kinds),
-                *_bars("tiers", tiers),
+                *_bars("tiers", figures.tiers),
                 f"growth  {spark(list(growth.values()))}  {grown} in {counted(days, 'day')}",
                 f"hits    {rate:.0%} of the last {counted(len(turns), 'turn')} had memories ({sum(surfaced):,} in all)",
                 *([f"slow    {figures.slow} questions, {figures.timeouts} timeouts"] if figures.slow else []),
@@ -360,12 +352,7 @@ def graph_file(run: Run, path: Path, *, replace: bool) -> None:
         raise Failed(f"there is a file at {path} already: name another one, or give --replace")
     with run.memory() as memory:
         text = memory.graph.export(format_)
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, text)
     run.show({"path": path, "format": format_}, f"{path}: the graph as {format_}, {counted(len(text), 'character')}")
 
 

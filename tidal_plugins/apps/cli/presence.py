@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps import texts_of
-from tidal_plugins.apps.cli.command import Exit, Failed, Run, app, command, counted, cut, plain
+from tidal_plugins.apps import cut, texts_of
+from tidal_plugins.apps.cli.command import Exit, Failed, Run, app, command, counted, plain
 
 if TYPE_CHECKING:
     from tidal_plugins import ProactiveMessage, TidalMemory

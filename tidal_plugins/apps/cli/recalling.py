@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps.cli.command import Exit, Failed, Run, command, cut, local
+from tidal_plugins.apps import cut
+from tidal_plugins.apps.cli.command import Exit, Failed, Run, command, local
 
 if TYPE_CHECKING:
     from tidal_plugins import Episode, Hit, Message

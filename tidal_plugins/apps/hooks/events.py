@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tidal_plugins.apps import embedder_of
+from tidal_plugins.apps import cut, embedder_of
 from tidal_plugins.apps.hooks.recording import Notes, record
 from tidal_plugins.apps.hooks.running import FOLDER, Options
 from tidal_plugins.model.fence import inert
@@ -227,13 +227,8 @@ def _newest(memory: TidalMemory, thread: str) -> list[Episode]:
 def _conflicts(memory: TidalMemory) -> str:
     found = memory.facts.conflicts()[-MAX_CONFLICTS:]
     lines = [
-        f"- {_short(each.key)}: «{_short(each.fact)}»"
-        f" or {'not ' * each.negated}«{_short(each.claim)}»? [{each.citation}]"
+        f"- {cut(inert(str(each.key)), VALUE_CHARS)}: «{cut(inert(str(each.fact)), VALUE_CHARS)}»"
+        f" or {'not ' * each.negated}«{cut(inert(str(each.claim)), VALUE_CHARS)}»? [{each.citation}]"
         for each in found
     ]
     return memory.frames.text("\n".join(["Open contradictions, to ask the user about:", *lines])) if lines else ""
-
-
-def _short(value: object) -> str:
-    text = inert(str(value))
-    return text if len(text) <= VALUE_CHARS else f"{text[: VALUE_CHARS - 1]}…"

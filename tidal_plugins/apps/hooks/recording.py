@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins import Exchange
+from tidal_plugins.apps import write_whole
 from tidal_plugins.apps.histories import Conversation, reader_of
 from tidal_plugins.apps.histories.conversation import record_all, repeated, settle, size_of
 from tidal_plugins.apps.histories.files import format_of
@@ -159,11 +159,8 @@ class Notes:
     def save(self) -> None:
         """Write the notes, whole or not at all. Where they cannot be written, a hook does without, and says so."""
         known = {name: value for name, value in asdict(self).items() if name != "path"}
-        new = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(json.dumps(known), "utf-8")
-            new.replace(self.path)
+            write_whole(self.path, json.dumps(known))
         except OSError as error:
             logger.warning("the notes of the session cannot be written: %s", error)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidal_plugins.apps import write_whole
 from tidal_plugins.apps.hooks.running import NAMES, log_path, root_of
 from tidal_plugins.patterns import lazy_re
 
@@ -155,17 +156,6 @@ def difference(path: Path, before: object, after: object) -> str:
     return "".join(difflib.unified_diff(old, new, str(path), str(path)))
 
 
-def write(path: Path, settings: object) -> None:
-    """Write settings, whole or not at all. A link stays a link, and the file's rights stay as they are."""
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_text(_text(settings), "utf-8")
-    if path.exists():
-        new.chmod(path.stat().st_mode & 0o777)
-    new.replace(path)
-
-
 def _text(settings: object) -> str:
     return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
@@ -255,7 +245,7 @@ def _change(agent: Agent, path: Path, before: object, after: object, *, yes: boo
         if not _agreed(f"Write {path}? [y/N] "):
             return REFUSED
     try:
-        write(path, after)
+        write_whole(path.resolve(), _text(after))  # a link stays a link
     except OSError as error:
         print(f"tidal: {path}: it cannot be written: {error}", file=sys.stderr)
         return REFUSED

@@ -8,15 +8,12 @@ from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from tidal_plugins import TidalMemory
-from tidal_plugins.apps.mcp import Access, is_loopback, listen
+from tidal_plugins.apps.mcp import Access, address_of, is_loopback, listen, web_server
 from tidal_plugins.turns import checked_memory
 
 __all__ = ["serve"]
 
 MISSING = "the inspector needs packages that are not installed: pip install 'tidal-plugins[inspect]'"
-
-MAX_CONNECTIONS = 64
-"""Connections at once; further ones are answered with 503."""
 
 
 def serve(
@@ -45,8 +42,6 @@ def serve(
     """
     access = Access(host, port, token, tuple(hosts))
     try:
-        import uvicorn
-
         from tidal_plugins.apps.inspect.app import application
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
@@ -55,22 +50,14 @@ def serve(
         own, shown = _names(bound, access.hosts)
         app = application(checked_memory(memory), token=key, hosts=(*access.hosts, own), allow_writes=allow_writes)
         say(f"http://{shown}/?token={quote(key, safe='')}")
-        config = uvicorn.Config(
-            app,
-            ws="none",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-        )
-        uvicorn.Server(config).run(sockets=[bound])
+        web_server(app).run(sockets=[bound])
 
 
 def _names(bound: socket.socket, hosts: Sequence[str]) -> tuple[str, str]:
     """Return the name of a bound address, and the one to print: off loopback the first that was allowed."""
-    address, number = bound.getsockname()[:2]
-    own = f"[{address}]:{number}" if ":" in address else f"{address}:{number}"
-    if is_loopback(address) or not hosts:
+    own = address_of(bound)
+    address, _, number = own.rpartition(":")
+    if is_loopback(address.strip("[]")) or not hosts:
         return own, own
     port = hosts[0].rpartition(":")[2]
     return own, hosts[0] if port.isdecimal() else f"{hosts[0]}:{number}"

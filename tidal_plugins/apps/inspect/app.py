@@ -35,6 +35,9 @@ MAX_FORM = 256 * 1024
 """Bytes of a form."""
 MAX_FIELDS = 200
 
+STATUS = {NotFound: 404, InvalidInput: 400, Conflict: 409}
+"""Status codes of the library's errors; others have 500."""
+
 FORM_TOKEN = "form_token"
 """Name of the hidden field that every form has which changes something."""
 
@@ -122,14 +125,9 @@ def _answered(answer: Callable[[Page], Response], page: Page) -> Response:
     """Return an answer, or a page that says what was wrong."""
     try:
         return answer(page)
-    except NotFound as error:
-        return page.show("error.html", 404, told=str(error))
-    except InvalidInput as error:
-        return page.show("error.html", 400, told=str(error))
-    except Conflict as error:
-        return page.show("error.html", 409, told=str(error))
     except TidalError as error:
-        return page.show("error.html", 500, told=str(error))
+        status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
+        return page.show("error.html", status, told=str(error))
     except Exception as error:
         _log.error("%s failed with %s", page.path, type(error).__name__)  # its message may hold what was recorded
         _log.debug("%s failed", page.path, exc_info=True)

@@ -7,15 +7,22 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.shown import shown
 from tidal_plugins.turns import checked_memory
 from tidal_plugins.validation import check_int
 
+if TYPE_CHECKING:
+    import uvicorn
+
 __all__ = ["serve"]
 
 MISSING = "the MCP server needs the package mcp, which is not installed: pip install 'tidal-plugins[mcp]'"
+
+MAX_CONNECTIONS = 64
+"""Connections at once; further ones are answered with 503."""
 
 MIN_TOKEN = 16
 """Characters of a token: those of 96 random bits in base 64. Shorter ones can be guessed."""
@@ -72,10 +79,9 @@ def serve(
         from tidal_plugins.apps.mcp import http as web
 
         with listen(access) as bound:
-            address, number = bound.getsockname()[:2]
-            at = f"[{address}]" if ":" in address else address
-            print(f"Serving the scope {answers.scope} at http://{at}:{number}{web.PATH}", file=sys.stderr, flush=True)
-            anyio.run(web.run, web.application(server, access), bound)
+            at = f"http://{address_of(bound)}{web.PATH}"
+            print(f"Serving the scope {answers.scope} at {at}", file=sys.stderr, flush=True)
+            web_server(web.application(server, access)).run(sockets=[bound])
     finally:
         if writes:
             writes.close()
@@ -121,6 +127,28 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def web_server(app: Any) -> uvicorn.Server:
+    """Return a server of pages or requests, which serves nobody yet."""
+    import uvicorn
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=MAX_CONNECTIONS,
+        )
+    )
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the address of a socket, as it stands in a URL."""
+    address, number = bound.getsockname()[:2]
+    return f"[{address}]:{number}" if ":" in address else f"{address}:{number}"
 
 
 def listen(access: Access) -> socket.socket:

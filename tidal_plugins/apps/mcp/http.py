@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hmac
 import re
-import socket
 from itertools import accumulate
 
-import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -31,9 +29,6 @@ The SDK takes 150, and fails at 1,000 as if the server did."""
 STRINGS = rb'"(?:[^"\\]|\\.)*+"?'
 NOT_BRACKETS = bytes({*range(256)} - {*b"[]{}"})
 
-MAX_CONNECTIONS = 64
-"""Connections at once; further ones are answered with 503."""
-
 
 def application(server: Server[object, object], access: Access) -> Starlette:
     """Return the application that serves the protocol at ``/mcp``. No state is kept between requests.
@@ -54,14 +49,6 @@ def _security(access: Access) -> TransportSecuritySettings:
         allowed_hosts=[*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *access.hosts],
         allowed_origins=[*(f"http://{name}:*" for name in LOOPBACK), *access.origins],
     )
-
-
-async def run(app: Starlette, bound: socket.socket) -> None:
-    """Serve an application on a socket until the process is told to end."""
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, limit_concurrency=MAX_CONNECTIONS
-    )
-    await uvicorn.Server(config).serve(sockets=[bound])
 
 
 class Guard:

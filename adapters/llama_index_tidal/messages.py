@@ -15,8 +15,8 @@ from tidal_plugins.model.compaction import Part, Size
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure, serialized
+from tidal_plugins.turns import WrittenMessage as Written
 from tidal_plugins.turns import json_arguments, spoken_text
-from tidal_plugins.turns import rebuilt as written
 
 ASSISTANT = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
 TOOL = (MessageRole.TOOL, MessageRole.FUNCTION)
@@ -100,7 +100,7 @@ def to_chat_message(message: Message) -> ChatMessage:
     return ChatMessage(role=MessageRole(message.role), blocks=blocks, additional_kwargs=answers)
 
 
-def to_written(piece: written.WrittenMessage) -> WrittenMessage:
+def to_written(piece: Written) -> WrittenMessage:
     """Return a message that a compaction wrote, marked by its class."""
     message = to_chat_message(piece.message)
     return WrittenMessage(

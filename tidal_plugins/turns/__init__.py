@@ -22,7 +22,6 @@ from tidal_plugins.turns.place import (
     in_scope,
     session_config,
 )
-from tidal_plugins.turns.rebuilt import RestoreAs, Style, SummaryAs, WrittenMessage
 from tidal_plugins.turns.recording import (
     Recent,
     Recorder,
@@ -32,7 +31,16 @@ from tidal_plugins.turns.recording import (
     spoken_text,
     to_exchange,
 )
-from tidal_plugins.turns.whispers import Surfaced, capsule_text, surface, work_lines
+from tidal_plugins.turns.whispers import (
+    RestoreAs,
+    Style,
+    SummaryAs,
+    Surfaced,
+    WrittenMessage,
+    capsule_text,
+    surface,
+    work_lines,
+)
 
 __all__ = [
     "REFUSALS",

@@ -34,7 +34,7 @@ from tidal_plugins.turns.answers import (
     SaveArguments,
     checked,
 )
-from tidal_plugins.turns.answers.arguments import Time
+from tidal_plugins.turns.answers.answer import Time
 from tidal_plugins.turns.place import Place, SessionConfig
 
 MAX_FOUND = 20
@@ -53,6 +53,13 @@ NOTHING_FOUND = "Nothing found."
 
 Reply = str | Whisper | Answer[Any]
 """What a tool answers: a sentence, memories that were found, or an answer with data."""
+
+
+CITED = Field(
+    min_length=1,
+    max_length=100,
+    description="The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +131,6 @@ class GraphArguments(Arguments):
     )
     at: Time | None = Field(None, description="What was believed and true at this time, ISO 8601, UTC.")
     limit: int = Field(10, ge=1, le=20, description="How many lines to return at most.")
-
-
-CITED = Field(
-    min_length=1,
-    max_length=100,
-    description="The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it.",
-)
 
 
 class RewardArguments(Arguments):

@@ -1,27 +1,31 @@
-"""What a model is shown before a turn: the whisper, the capsule, and the state of the work in one thread.
+"""What a model is shown before a turn: whisper, capsule, the state of the work, and a rebuilt context [SIYA §2].
 
 A whisper is worked out once, and again only when its session was written to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from tidal_plugins.actions.calls import NO_TOOLS
 from tidal_plugins.dossiers.work import lines_of
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.capsule import GENERATED, Capsule, title
+from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange
+from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.model.fence import CAPSULE_PREAMBLE, Frames
 from tidal_plugins.model.recall import Hit, Whisper
+from tidal_plugins.model.transcript import file_text
 from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
 from tidal_plugins.tuning import CapsuleTuning
 from tidal_plugins.turns.place import Place, SessionConfig
+from tidal_plugins.validation import check_choice
 
 MAX_QUESTION_CHARS = 4_000
 """Characters of a long question that the search for echoes reads; a whisper reads as many."""
@@ -122,3 +126,58 @@ def work_lines(episodes: Sequence[Episode], frames: Frames, beside: Iterable[str
     work = Work().after([source_of(episode, frames) for episode in episodes], NO_TOOLS)
     told = work if work.tools else replace(work, goal=None)
     return [f"- {line}" for line in lines_of(told, CapsuleTuning(), beside)]
+
+
+SummaryAs = Literal["assistant", "human"]
+RestoreAs = Literal["tool", "human"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMessage:
+    """A message that a compaction wrote. ``name`` is its own among the messages of the compaction.
+
+    ``tool`` names the tool whose result a restored file is.
+    """
+
+    part: Part | Literal["file"]
+    name: str
+    message: Message
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Who speaks in the messages that a compaction writes.
+
+    ``human`` is for providers that refuse assistant messages or tool calls that they did not write. Raises
+    ``InvalidInput`` for any other value.
+    """
+
+    summary_as: SummaryAs = "assistant"
+    restore_as: RestoreAs = "tool"
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("summary_as", self.summary_as, get_args(SummaryAs)),
+            ("restore_as", self.restore_as, get_args(RestoreAs)),
+        ):
+            check_choice(value, name, choices)
+
+    def messages(self, compaction: Compaction) -> Iterator[int | WrittenMessage]:
+        """Yield the messages of a rebuilt context: the position of one that was kept, or one that was written."""
+        for piece in compaction.view:
+            if isinstance(piece, Kept):
+                yield piece.position
+            elif isinstance(piece, Written):
+                human = piece.part == "question" or self.summary_as == "human"
+                yield WrittenMessage(piece.part, piece.part, Message("user" if human else "assistant", piece.text))
+            else:
+                yield from self._file(piece)
+
+    def _file(self, file: RestoredFile) -> Iterator[WrittenMessage]:
+        if self.restore_as == "human":
+            yield WrittenMessage("file", file.id, Message("user", file_text(file)))
+            return
+        call, result = file.messages
+        yield WrittenMessage("file", f"{file.id}-call", call)
+        yield WrittenMessage("file", f"{file.id}-result", result, tool=file.tool)

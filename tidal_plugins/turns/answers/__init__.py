@@ -4,15 +4,20 @@ Each tool is a row of :data:`~tidal_plugins.turns.answers.tools.TOOLS`: its name
 the function that answers. The adapters only declare them.
 """
 
-from tidal_plugins.turns.answers.answer import ANSWER_CHARS, MAX_RESULTS, SUMMARY_CHARS, Answer, Result, summary
-from tidal_plugins.turns.answers.arguments import (
+from tidal_plugins.turns.answers.answer import (
+    ANSWER_CHARS,
+    MAX_RESULTS,
     RELATE,
     REMEMBER_FACT,
+    SUMMARY_CHARS,
+    Answer,
     Arguments,
     FactArguments,
     ForgetArguments,
     RelateArguments,
+    Result,
     SaveArguments,
+    summary,
 )
 from tidal_plugins.turns.answers.tools import HISTORY_TOOLS, TOOLS, ReadTool, checked, faults
 

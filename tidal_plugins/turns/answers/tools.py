@@ -11,13 +11,26 @@ from pydantic import ValidationError
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.shown import cut
-from tidal_plugins.turns.answers.answer import Answer
-from tidal_plugins.turns.answers.arguments import Arguments
-from tidal_plugins.turns.answers.entities import EntityArguments, Known, entity_lookup
-from tidal_plugins.turns.answers.facts import FactArguments, Statement, fact_search
-from tidal_plugins.turns.answers.history import HistoryArguments, Turn, thread_history
-from tidal_plugins.turns.answers.search import Found, SearchArguments, search
-from tidal_plugins.turns.answers.texts import FullText, TextArguments, memory_get
+from tidal_plugins.turns.answers.answer import Answer, Arguments
+from tidal_plugins.turns.answers.facts import (
+    EntityArguments,
+    FactArguments,
+    Known,
+    Statement,
+    entity_lookup,
+    fact_search,
+)
+from tidal_plugins.turns.answers.history import (
+    Found,
+    FullText,
+    HistoryArguments,
+    SearchArguments,
+    TextArguments,
+    Turn,
+    memory_get,
+    search,
+    thread_history,
+)
 
 MAX_FAULTS = 5
 """Faults of arguments that a refusal names, and characters of the name of each."""

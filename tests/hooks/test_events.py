@@ -16,8 +16,7 @@ from tests.hooks import sessions
 from tests.hooks.conftest import ROOT, Agent
 from tidal_plugins import HashingEmbedder, TidalMemory, ToolCall
 from tidal_plugins.apps.histories import reader_of
-from tidal_plugins.apps.hooks import recording
-from tidal_plugins.apps.hooks.running import root_of
+from tidal_plugins.apps.hooks import recording, root_of
 
 AGENTS: list[tuple[Callable[[Path], Path], str, str, tuple[str, str, str]]] = [
     (histories.claude_code, "cc-1.jsonl", "cc-1", ("UserPromptSubmit", "PreCompact", "Stop")),

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidal_plugins.apps import cut, embedder_of
+from tidal_plugins.apps.hooks import FOLDER, Options
 from tidal_plugins.apps.hooks.recording import Notes, record
-from tidal_plugins.apps.hooks.running import FOLDER, Options
 from tidal_plugins.model.fence import inert
 from tidal_plugins.patterns import lazy_re
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins.apps import write_whole
-from tidal_plugins.apps.hooks.running import NAMES, log_path, root_of
+from tidal_plugins.apps.hooks import NAMES, log_path, root_of
 from tidal_plugins.patterns import lazy_re
 
 LIMIT = 10

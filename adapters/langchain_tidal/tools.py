@@ -16,7 +16,8 @@ from langchain_tidal.retriever import to_document
 from langchain_tidal.run import Scope, place_of
 from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
 from tidal_plugins.turns import REFUSALS, Place, checked_memory, session_config, tools
-from tidal_plugins.turns.answers import Answer, faults
+from tidal_plugins.turns.answers import faults
+from tidal_plugins.turns.answers.answer import Answer
 from tidal_plugins.turns.tools import AgentTool, Call
 
 Format = Literal["content", "content_and_artifact"]

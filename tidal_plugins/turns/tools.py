@@ -22,19 +22,17 @@ from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.session import Session, annotate, meant, reward
-from tidal_plugins.turns.answers import (
-    HISTORY_TOOLS,
+from tidal_plugins.turns.answers import HISTORY_TOOLS, ReadTool, checked
+from tidal_plugins.turns.answers.answer import (
     RELATE,
     REMEMBER_FACT,
     Answer,
     Arguments,
     FactArguments,
-    ReadTool,
     RelateArguments,
     SaveArguments,
-    checked,
+    Time,
 )
-from tidal_plugins.turns.answers.answer import Time
 from tidal_plugins.turns.place import Place, SessionConfig
 
 MAX_FOUND = 20

@@ -45,26 +45,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Db = Annotated[
-    str,
-    typer.Option(
-        "--db",
-        envvar="TIDAL_DB",
-        show_envvar=False,
-        show_default=False,
-        help="The file of the memory, or its URL [TIDAL_DB, else tidal.db].",
-    ),
-]
-Scope = Annotated[
-    str,
-    typer.Option(
-        "--scope",
-        envvar="TIDAL_SCOPE",
-        show_envvar=False,
-        show_default=False,
-        help="Whose memories, such as user/42 [TIDAL_SCOPE].",
-    ),
-]
+Db = Annotated[str, typer.Option("--db", envvar="TIDAL_DB", help="The file of the memory, or its URL.")]
+Scope = Annotated[str, typer.Option("--scope", envvar="TIDAL_SCOPE", help="Whose memories, such as user/42.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 COMMON = {"db": (Db, "tidal.db"), "scope": (Scope, "default"), "as_json": (Json, False)}

@@ -100,10 +100,7 @@ def chat(
     run: Run,
     thread: Annotated[str | None, typer.Option(help="The name of the conversation [one of its own].")] = None,
     model: Annotated[
-        str | None,
-        typer.Option(
-            envvar="TIDAL_MODEL", show_envvar=False, help="As init_chat_model names it, or echo [TIDAL_MODEL]."
-        ),
+        str | None, typer.Option(envvar="TIDAL_MODEL", help="As init_chat_model names it, or echo.")
     ] = None,
     max_tokens: Annotated[int, typer.Option(min=200, help="The context is compacted beyond this.")] = 8_000,
 ) -> None:

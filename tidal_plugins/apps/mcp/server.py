@@ -24,18 +24,16 @@ from tidal_plugins.model.session import Action
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.shown import shown
 from tidal_plugins.turns import REFUSALS, capsule_text, tools
-from tidal_plugins.turns.answers import (
+from tidal_plugins.turns.answers import TOOLS, ReadTool, checked
+from tidal_plugins.turns.answers.answer import (
     ANSWER_CHARS,
     RELATE,
     REMEMBER_FACT,
-    TOOLS,
     Arguments,
     FactArguments,
     ForgetArguments,
-    ReadTool,
     RelateArguments,
     SaveArguments,
-    checked,
     summary,
 )
 

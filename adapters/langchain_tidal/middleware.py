@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, NotRequired, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
@@ -17,7 +18,7 @@ from langgraph.types import Command
 
 from langchain_tidal.context import ContextMemory, ContextOptions, View, reserved
 from langchain_tidal.messages import MAX_AGE, appended, by_human, question, turns, with_structured_answer, with_whisper
-from langchain_tidal.models import overflowed
+from langchain_tidal.models import asent, sent
 from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, place_of, recalled
 from langchain_tidal.tools import ReadEpisode
@@ -193,28 +194,16 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ModelResponse[ResponseT]:
-        view = self._view(request)
-        try:
-            return handler(_showing(request, view))
-        except Exception as error:
-            smaller = self._shortened(request, view) if overflowed(error) else None
-            if smaller is None:
-                raise
-        return handler(_showing(request, smaller))
+        smaller = partial(self._shortened, request)
+        return sent(lambda view: handler(_showing(request, view)), self._view(request), smaller)
 
     async def awrap_model_call(
         self,
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT]:
-        view = await asyncio.to_thread(self._view, request)
-        try:
-            return await handler(_showing(request, view))
-        except Exception as error:
-            smaller = await asyncio.to_thread(self._shortened, request, view) if overflowed(error) else None
-            if smaller is None:
-                raise
-        return await handler(_showing(request, smaller))
+        view, smaller = await asyncio.to_thread(self._view, request), partial(self._shortened, request)
+        return await asent(lambda view: handler(_showing(request, view)), view, smaller)
 
     def _view(self, request: ModelRequest[ContextT]) -> View:
         profile = getattr(request.model, "profile", None) or {}

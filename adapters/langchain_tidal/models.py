@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.embeddings import Embeddings
@@ -26,6 +27,8 @@ QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACT
 """Keeps the tokens of a summary out of the stream of the run that it is made in."""
 
 T = TypeVar("T", bound=BaseModel)
+V = TypeVar("V")
+R = TypeVar("R")
 
 
 BATCH = 256
@@ -77,6 +80,28 @@ def overflowed(error: BaseException) -> bool:
     if isinstance(error, TidalError):
         return False
     return isinstance(error, ContextOverflowError) or provider.overflowed(error)
+
+
+def sent(send: Callable[[V], R], given: V, smaller: Callable[[V], V | None]) -> R:
+    """Return what ``send`` gives; if a provider refused that as too large, what it gives for something smaller."""
+    try:
+        return send(given)
+    except Exception as error:
+        less = smaller(given) if overflowed(error) else None
+        if less is None:
+            raise
+    return send(less)
+
+
+async def asent(send: Callable[[V], Awaitable[R]], given: V, smaller: Callable[[V], V | None]) -> R:
+    """Do what :func:`sent` does. What is smaller is made on a worker thread."""
+    try:
+        return await send(given)
+    except Exception as error:
+        less = await asyncio.to_thread(smaller, given) if overflowed(error) else None
+        if less is None:
+            raise
+    return await send(less)
 
 
 class _Structured(Generic[T]):

@@ -7,6 +7,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
 from langchain_core.language_models import LanguageModelInput
@@ -31,7 +32,7 @@ from langchain_tidal.messages import (
     with_capsule,
     with_whisper,
 )
-from langchain_tidal.models import overflowed
+from langchain_tidal.models import asent, sent
 from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
 from tidal_plugins import InvalidInput, Policy, ProactiveMessage, TidalMemory
@@ -352,24 +353,14 @@ class GuardedModel(Runnable[LanguageModelInput, Any]):
         self._beside = beside
 
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        try:
-            return self._model.invoke(input, config, **kwargs)
-        except Exception as error:
-            smaller = self._smaller(input, config) if overflowed(error) else None
-            if smaller is None:
-                raise
-        return self._model.invoke(smaller, config, **kwargs)
+        return sent(lambda given: self._model.invoke(given, config, **kwargs), input, partial(self._smaller, config))
 
     async def ainvoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        try:
-            return await self._model.ainvoke(input, config, **kwargs)
-        except Exception as error:
-            smaller = await asyncio.to_thread(self._smaller, input, config) if overflowed(error) else None
-            if smaller is None:
-                raise
-        return await self._model.ainvoke(smaller, config, **kwargs)
+        return await asent(
+            lambda given: self._model.ainvoke(given, config, **kwargs), input, partial(self._smaller, config)
+        )
 
-    def _smaller(self, input: LanguageModelInput, config: RunnableConfig | None) -> list[BaseMessage] | None:
+    def _smaller(self, config: RunnableConfig | None, input: LanguageModelInput) -> LanguageModelInput | None:
         messages, place = _input_messages(input), self._context.place(config)
         refused = sum(map(size_of, messages), self._beside)
         view = self._context.shortened(place, messages, self._beside, refused)

@@ -54,15 +54,9 @@ class Conversation:
 
 def turns(messages: Iterable[Message]) -> list[list[Message]]:
     """Split messages into turns, as :func:`opens` says. What stands before the first question is a turn, too."""
-    found: list[list[Message]] = []
-    size = 0
-    for message in messages:
-        if not found or opens(message, found[-1][-1], size):
-            found.append([])
-            size = 0
-        found[-1].append(message)
-        size += size_of(message)
-    return found
+    tree = TurnTree()
+    tree.add(messages)
+    return tree.branches()[0]
 
 
 def opens(message: Message, last: Message, size: int) -> bool:

@@ -12,21 +12,11 @@ from typing import IO, Any
 from tidal_plugins import Message
 from tidal_plugins.apps.histories import reader_of
 from tidal_plugins.apps.histories.conversation import MALFORMED, Conversation, opens, size_of
-from tidal_plugins.apps.histories.transcripts import (
-    claude_code_said,
-    claude_code_went_back,
-    codex_said,
-    codex_went_back,
-)
 
 logger = logging.getLogger(__name__)
 
 LONGEST = 32 << 20
 """Bytes of the longest line that is read. An image is some megabytes; what is longer is passed over."""
-
-APPENDED = {"claude-code": (claude_code_said, claude_code_went_back), "codex": (codex_said, codex_went_back)}
-"""Formats in which a transcript only grows: how a line is read, and whether it goes back. Others are written anew, and
-read from their beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +52,8 @@ def turns_from(path: Path, format: str, mark: Mark) -> Iterator[Turn]:
     A mark that does not fit, since the file was written anew, stands for the beginning. A line without an end is left
     for later, since the program writes it at this moment.
     """
+    from tidal_plugins.apps.histories.transcripts import APPENDED  # a hook that only reminds needs no reader
+
     if format not in APPENDED:
         yield from _rewritten(path, format, mark)
         return

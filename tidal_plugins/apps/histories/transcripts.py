@@ -305,3 +305,8 @@ def _results(parts: Any) -> Iterator[str]:
             yield text_of(response.get("output") or response.get("error") or "")
         elif text := text_of(part):
             yield text
+
+
+APPENDED = {"claude-code": (claude_code_said, claude_code_went_back), "codex": (codex_said, codex_went_back)}
+"""Formats in which a transcript only grows: how a line is read, and whether it goes back. Others are written anew, and
+read from their beginning."""

@@ -15,7 +15,6 @@ from tidal_plugins import Exchange
 from tidal_plugins.apps import write_whole
 from tidal_plugins.apps.histories import Conversation, reader_of
 from tidal_plugins.apps.histories.conversation import record_all, repeated, settle, size_of
-from tidal_plugins.apps.histories.files import format_of
 from tidal_plugins.apps.histories.tail import Mark, Turn, turns_from
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ def record(memory: TidalMemory, path: Path, notes: Notes, cwd: str | None) -> No
     The last turn is read again the next time, and recorded again if it has gone on since. A turn that cannot be stored
     is left out. Turns that were taken back leave recall at the end, or the next time if this hook is stopped before.
     """
+    from tidal_plugins.apps.histories.files import format_of
+
     if notes.transcript != str(path):
         notes.transcript, notes.mark = str(path), Mark()
     format = format_of(path)

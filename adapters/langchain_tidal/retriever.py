@@ -19,7 +19,7 @@ from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.entry import GRAPH_CHANNEL
 from tidal_plugins.retrieval.understand import limit_of
-from tidal_plugins.turns import Place, in_scope, session_config
+from tidal_plugins.turns import Place, entry_metadata, in_scope, session_config
 
 FILTERS = {
     "kinds": "kinds",
@@ -174,19 +174,9 @@ def _document(memory: TidalMemory, hit: Hit, scores: bool) -> Document:
 def to_document(hit: Hit, *, scores: bool) -> Document:
     """Return a hit as a document: its passage, its id, its known metadata and, with ``scores``, why it was found."""
     entry = hit.entry
-    known = {
-        "source": entry.source,
-        "thread": entry.thread,
-        "speaker": entry.speaker,
-        "role": entry.role,
-        "episode": entry.episode,
-    }
     metadata = {
-        **entry.metadata,
-        **{name: value for name, value in known.items() if value is not None},
-        "kind": entry.kind,
-        "citation": entry.citation,
-        "occurred_at": entry.occurred_at.isoformat(),
+        **entry_metadata(entry),
+        **({} if entry.episode is None else {"episode": entry.episode}),
         "tags": list(entry.tags),
         "importance": entry.importance,
         "origin": hit.origin,

@@ -13,12 +13,12 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from llama_index_tidal.place import Scope
-from tidal_plugins import Entry, Hit, InvalidInput, Policy, Recall, TidalMemory
+from tidal_plugins import Hit, InvalidInput, Policy, Recall, TidalMemory
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.recall import OWN
 from tidal_plugins.retrieval.understand import limit_of
 from tidal_plugins.shown import shown
-from tidal_plugins.turns import Place, in_scope, session_config
+from tidal_plugins.turns import Place, entry_metadata, in_scope, session_config
 
 LIMIT = 5
 """Nodes that are returned by default."""
@@ -116,7 +116,7 @@ def _nodes(recall: Recall) -> list[NodeWithScore]:
 
 
 def _node(hit: Hit) -> TextNode:
-    metadata, told = _metadata(hit.entry), set(TOLD)
+    metadata, told = entry_metadata(hit.entry), set(TOLD)
     if hit.origin != OWN:  # a peer's memory is somebody else's
         metadata["origin"] = hit.origin
         told.add("origin")
@@ -128,21 +128,6 @@ def _node(hit: Hit) -> TextNode:
         excluded_llm_metadata_keys=hidden,
         excluded_embed_metadata_keys=list(metadata),
     )
-
-
-def _metadata(entry: Entry) -> dict[str, Any]:
-    """Return the fields of an entry that do not depend on a query. They replace its own metadata of the same name."""
-    known = {
-        "kind": entry.kind,
-        "citation": entry.citation,
-        "occurred_at": entry.occurred_at.isoformat(),
-        "thread": entry.thread,
-        "source": entry.source,
-        "speaker": entry.speaker,
-        "role": entry.role,
-        "tags": list(entry.tags),
-    }
-    return {**entry.metadata, **{key: value for key, value in known.items() if value not in (None, [])}}
 
 
 def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from tidal_plugins.turns.whispers import (
     Surfaced,
     WrittenMessage,
     capsule_text,
+    entry_metadata,
     surface,
     work_lines,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "capsule_text",
     "checked_memory",
     "checked_nested",
+    "entry_metadata",
     "in_scope",
     "json_arguments",
     "Nested",

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tidal_plugins.actions.calls import NO_TOOLS
 from tidal_plugins.dossiers.work import lines_of
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.capsule import GENERATED, Capsule, title
 from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
+from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.model.fence import CAPSULE_PREAMBLE, Frames
@@ -100,6 +101,21 @@ def _echoes(hits: Sequence[Hit], texts: Collection[str]) -> list[str]:
     if any("[" in hit.text for hit in hits):
         texts = {*texts, *map(masked, texts)}
     return [hit.id for hit in hits if hit.text in texts]
+
+
+def entry_metadata(entry: Entry) -> dict[str, Any]:
+    """Return the metadata of an entry for a framework: its own, and over it those of its fields that have a value."""
+    known = {
+        "kind": entry.kind,
+        "citation": entry.citation,
+        "occurred_at": entry.occurred_at.isoformat(),
+        "thread": entry.thread,
+        "source": entry.source,
+        "speaker": entry.speaker,
+        "role": entry.role,
+        "tags": list(entry.tags),
+    }
+    return {**entry.metadata, **{name: value for name, value in known.items() if value not in (None, [])}}
 
 
 def capsule_text(capsule: Capsule, frames: Frames) -> str:

@@ -42,6 +42,8 @@ def serve(
     """
     access = Access(host, port, token, tuple(hosts))
     try:
+        import uvicorn  # noqa: F401
+
         from tidal_plugins.apps.inspect.app import application
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error

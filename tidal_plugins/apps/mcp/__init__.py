@@ -17,6 +17,8 @@ from tidal_plugins.validation import check_int
 if TYPE_CHECKING:
     import uvicorn
 
+    from tidal_plugins.apps.mcp.server import MemoryServer
+
 __all__ = ["serve"]
 
 MISSING = "the MCP server needs the package mcp, which is not installed: pip install 'tidal-plugins[mcp]'"
@@ -61,30 +63,35 @@ def serve(
     """
     if policy is not None and not allow_writes:
         raise InvalidInput("policy= says what the tools that write may do: allow_writes=True, too")
+    access = Access(host, port, token, tuple(hosts), tuple(origins)) if http else None
     try:
-        import anyio
-
-        from tidal_plugins.apps.mcp.sdk import build, talk
-        from tidal_plugins.apps.mcp.server import NAME, MemoryServer, Writes
+        from tidal_plugins.apps.mcp.server import MemoryServer, Writes
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
-    access = Access(host, port, token, tuple(hosts), tuple(origins)) if http else None
     writes = Writes(checked_memory(memory), policy) if allow_writes else None
-    answers = MemoryServer(checked_memory(memory), writes)
-    server = build(NAME, answers.version, answers.instructions, answers.handlers)
     try:
-        if access is None:
-            anyio.run(talk, server)
-            return
-        from tidal_plugins.apps.mcp import http as web
-
-        with listen(access) as bound:
-            at = f"http://{address_of(bound)}{web.PATH}"
-            print(f"Serving the scope {answers.scope} at {at}", file=sys.stderr, flush=True)
-            web_server(web.application(server, access)).run(sockets=[bound])
+        _answer(MemoryServer(checked_memory(memory), writes), access)
     finally:
         if writes:
             writes.close()
+
+
+def _answer(answers: MemoryServer, access: Access | None) -> None:
+    """Answer one client over standard input and output, or with an ``access`` any number of them over HTTP."""
+    import anyio
+
+    from tidal_plugins.apps.mcp import sdk, server
+
+    served = sdk.build(server.NAME, answers.version, answers.instructions, answers.handlers)
+    if access is None:
+        anyio.run(sdk.talk, served)
+        return
+    from tidal_plugins.apps.mcp import http
+
+    with listen(access) as bound:
+        at = f"http://{address_of(bound)}{http.PATH}"
+        print(f"Serving the scope {answers.scope} at {at}", file=sys.stderr, flush=True)
+        web_server(http.application(served, access)).run(sockets=[bound])
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -108,7 +109,7 @@ def timeline(page: Page) -> Response:
     memory: Any = page.memory
     wanted = {name: page.text(name) or None for name in ("thread", "tool")}
     times = {name: page.time(name) for name in ("since", "until")}
-    listed: Listed[Episode] = page.listed(memory.episodes.list, newest_first=True, **wanted, **times)
+    listed: Listed[Episode] = page.listed(partial(memory.episodes.list, **wanted, **times), newest_first=True)
     turns = [Turn(one.occurred_at, one, _mood(memory, one)) for one in listed.rows]
     marks = [mark for mark in _marks(memory, wanted["thread"]) if _within(mark.at, listed, times)]
     rows: list[Turn | Mark] = sorted([*turns, *marks], key=attrgetter("at"), reverse=True)

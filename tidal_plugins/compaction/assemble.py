@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tidal_plugins.compaction.files import weight
 from tidal_plugins.compaction.state import Covered, Fold, History, State, Turn
-from tidal_plugins.model.compaction import Kept, LossLedger, Piece, RestoredFile, Size, Written, total
+from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written, total
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.loss import Loss, LossLedger

@@ -166,7 +166,7 @@ def show(history: list[Message], compaction: Compaction) -> None:
     """Print the history beside the messages that the model is shown now."""
     before, after, limit = compaction.before, compaction.after, compaction.limit
     console.print(f"Everything sent took {before.tokens:,} of {limit.tokens:,} tokens; now it takes {after.tokens:,}.")
-    console.print("[dim]Both with 500 characters reserved for what memory may whisper.\n")
+    console.print("[dim]Both with 750 characters reserved for what memory may whisper.\n")
     table = Table(expand=True)
     table.add_column(f"before: {len(history)} messages", ratio=2, no_wrap=True)
     table.add_column(f"after: {len(compaction.messages)} messages", ratio=3)

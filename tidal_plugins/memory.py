@@ -258,10 +258,11 @@ class TidalMemory(CompactingView):
         as_of: datetime | None = None,
         profile: Profile | None = None,
     ) -> Whisper:
-        """Return the few memories to show a model before it answers ``turn``, in at most 500 characters, or none.
+        """Return the few memories to show a model before it answers ``turn``, or none.
 
-        The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
-        the ids of memories that the model sees anyway; the others are as in ``recall``: ``as_of`` gives the whisper as
+        It has at most 500 characters of the memories' own text, and 250 around it. It is empty, and false, when no
+        memory is relevant enough or the turn is small talk. ``exclude`` are the ids of memories that the model sees
+        anyway; the others are as in ``recall``: ``as_of`` gives the whisper as
         it would have been then.
         """
         from tidal_plugins.retrieval.understand import Request

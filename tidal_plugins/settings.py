@@ -129,8 +129,8 @@ class WhisperSettings(Group):
 
     max_entries: int = Field(3, gt=0, le=20)
     """Memories that it may show."""
-    max_chars: int = Field(500, ge=200)
-    """Characters of the whole whisper, frame and preamble included."""
+    max_chars: int = Field(500, ge=200, le=4_000)
+    """Characters of the memories' own text. The frame and the heads of the lines take at most 250 more."""
     threshold: float = Field(0.285, ge=0, le=1)
     """Chance that a recall needs to hold something that helps for anything to surface. On LoCoMo it keeps nine in ten
     of the questions that recall answers, and stays silent on more than a third of them once their evidence is taken out

@@ -20,8 +20,8 @@ from tests.compaction.histories import flat, size_of
 from tidal_plugins import Compaction, Exchange, Forgotten, Message, TidalMemory, ToolCall
 from tidal_plugins.model.compaction import Kept, RestoredFile, Size, Written
 
-WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)
-"""Least and most room that is kept free for the whisper: 500 characters, which in some scripts are words."""
+WHISPER, WIDE_WHISPER = Size(188, 750), Size(750, 3_000)
+"""Least and most room that is kept free for the whisper: 750 characters, which in some scripts are words."""
 
 TIGHT = 0.6
 """Share of the limit. A history must be compacted with its last question shown if its unshortenable part takes less."""

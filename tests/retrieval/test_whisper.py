@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,7 +26,7 @@ from tidal_plugins import (
     TidalMemory,
     Whisper,
 )
-from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, inert
+from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, around, inert
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.testing import HERE, NOON, FrozenClock
@@ -72,8 +73,8 @@ def test_a_line_has_citation_age_source_and_text() -> None:
     skill = hit("Play scales daily.", kind="skill", source="practice.md", occurred_at=NOON - timedelta(days=800))
     fact = hit("The piano is old.", kind="fact")
     assert lines(whisper(said, skill, fact)) == [
-        "- [ep:ep1] 26 February, 3 days ago, user: I play jazz piano.",
-        "- [mem:0123456789abc] 22 December 2023, 2 years ago, practice.md: Play scales daily.",
+        "- [ep:ep1] 26 Feb, 3 days ago, user: I play jazz piano.",
+        "- [mem:0123456789abc] 22 Dec 2023, 2 years ago, practice.md: Play scales daily.",
         "- [mem:0123456789abc] just now, fact: The piano is old.",
     ]
 
@@ -95,12 +96,51 @@ def test_the_budget_is_never_exceeded(
 ) -> None:
     hits = [hit(text, id=str(n), kind=kind, speaker=speaker, source=source) for n, text in enumerate(texts)]
     whispered = whisper(*hits, query=query, max_chars=max_chars, max_entries=max_entries)
-    assert len(whispered.text) <= max_chars
+    told = "".join(line.partition(": ")[2] for line in lines(whispered)) if whispered else ""
+    assert len(told) <= max_chars
+    assert len(whispered.text) - len(told) <= around(max_entries)
     if whispered:
         assert len(lines(whispered)) == len(whispered.hits) <= max_entries
         assert FRAMES.strip(f"{whispered}\nquestion") == "question"
     else:
         assert whispered.hits == ()
+
+
+def test_no_unit_is_shown_in_part_and_one_without_room_gives_way_to_the_next() -> None:
+    first, long, last = (
+        unit(name, text) for name, text in (("a", "jazz " * 30), ("b", "word " * 20), ("c", "Scales."))
+    )
+    whispered = whisper(first, long, last, max_chars=200)
+    assert whispered.ids == ("a", "c")
+    assert "…" not in whispered.text
+    assert whispered.recall is not None
+    assert {item.id: item.reason for item in whispered.recall.dropped} == {"b": "no room for it"}
+    [line] = lines(whisper(long, max_chars=200, max_entries=1))
+    assert line.endswith("word word")
+    assert lines(whisper(unit("d", "word " * 60), max_chars=200))[0].endswith("word…")  # longer than all room
+
+
+def unit(id: str, text: str) -> Hit:
+    text = text.strip()
+    return replace(hit(text, id=id), unit=(0, len(text)))
+
+
+def test_room_that_is_left_shows_the_sentences_around_the_first_unit() -> None:
+    said = replace(hit(TEXT, id="a"), unit=(TEXT.index("Then"), TEXT.index(" At last")))
+    assert lines(whisper(said, unit("b", "Scales help.")))[0].endswith(TEXT)
+
+
+TEXT = "First the weather. Then Ann played jazz piano. At last the news."
+
+
+@pytest.mark.parametrize("said", ["What should I play on the piano tonight?", "Thanks, that piano piece was lovely!"])
+def test_a_turn_that_only_asks_or_thanks_is_not_shown(open_memory: Any, said: str) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    memory.record(said)
+    memory.record("I play jazz on the piano.")
+    whispered = memory.whisper("Do I play anything on the piano?")
+    assert [each.text for each in whispered.hits] == ["I play jazz on the piano."]
+    assert "only asks, thanks or the like" in whispered.recall.explain()
 
 
 def test_the_sentence_that_answers_is_shown(open_memory: Any) -> None:
@@ -411,7 +451,7 @@ def copies(count: int, text: str = "The jazz piano lesson is on friday at the mu
 def turned(open_memory: Any, **degrees: float) -> Any:
     """A memory of texts at a cosine of .2 with the question, turned so far from each other; .9 is 25.8 degrees."""
     texts = {text: 0.5 - place / 100 for place, text in enumerate(degrees)}
-    alike = {"threshold": 0.0, "max_entries": 20, "max_chars": 5_000}
+    alike = {"threshold": 0.0, "max_entries": 20, "max_chars": 4_000}
     return holding(open_memory, texts, degrees=degrees, whisper=alike)
 
 

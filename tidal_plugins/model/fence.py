@@ -17,6 +17,8 @@ from tidal_plugins.patterns import lazy_re
 
 PREAMBLE = "Here's what it reminds me of:"
 OPEN = "<tidal-memory>"
+_FRAME, _HEAD = 70, 60
+"""Characters of a whisper's frame, and of the head of a line."""
 
 CAPSULE_OPEN = "<tidal-capsule>"
 CAPSULE_PREAMBLE = "From your memory. What "
@@ -98,6 +100,12 @@ class Frames:
             if start >= 0 and self._tag(close[1], text[start + len(opening) : close.start()]) == close[2]:
                 yield start, close.end()
             last = close.end()
+
+
+def around(lines: int) -> int:
+    """Return how many characters the frame and the heads of a whisper's lines take at most, beside the memories' own
+    text: 250 for up to three lines, 60 for each more."""
+    return _FRAME + _HEAD * max(3, lines)
 
 
 def sealed(text: str, tag: str) -> str:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidal_plugins.embedding.identity import embed
-from tidal_plugins.english.moods import asks
 from tidal_plugins.english.sentences import sentences, trim
 from tidal_plugins.errors import EmbeddingError
-from tidal_plugins.model.recall import Hit, Recall
+from tidal_plugins.language.tagger import tag
+from tidal_plugins.model.entry import CONVERSATION
+from tidal_plugins.model.recall import Dropped, Hit, Recall
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.understand import Question
 from tidal_plugins.scoring.ranking import coverage, rarity
@@ -65,18 +66,32 @@ def with_units(recall: Recall, question: Question, settings: WhisperTuning) -> R
     except EmbeddingError as error:
         logger.warning("the units of a whisper are chosen by their words alone: %s", error)
         cosines, degraded = [0.0] * len(found), (*recall.degraded, UNITS)
+    empty = _empty([unit.text for unit in found])
     best: dict[int, tuple[float, int]] = {}
-    chosen: dict[int, Unit] = {}
-    for unit, share, cosine in zip(found, shares, cosines, strict=True):
-        score = share + settings.unit_meaning * cosine - settings.unit_question * asks(unit.text)
+    chosen: dict[int, int] = {}
+    for index, (unit, share, cosine) in enumerate(zip(found, shares, cosines, strict=True)):
+        score = share + settings.unit_meaning * cosine - settings.unit_empty * empty[index]
         merit = score, len(unit.stems)  # «Thanks!» says least
         if unit.hit not in best or merit > best[unit.hit]:
-            best[unit.hit], chosen[unit.hit] = merit, unit
-    hits = (
-        replace(hit, unit=(chosen[place].start, chosen[place].end)) if place in chosen else hit
-        for place, hit in enumerate(recall.hits)
-    )
-    return replace(recall, hits=tuple(hits), degraded=degraded)
+            best[unit.hit], chosen[unit.hit] = merit, index
+    hits, dropped = [], []
+    for place, hit in enumerate(recall.hits):
+        index = chosen.get(place)
+        if index is None:
+            hits.append(hit)
+        elif hit.entry.kind == CONVERSATION and empty[index] >= settings.empty:
+            dropped.append(Dropped(hit.id, UNITS, "only asks, thanks or the like", hit.origin))
+        else:
+            hits.append(replace(hit, unit=(found[index].start, found[index].end)))
+    return replace(recall, hits=tuple(hits), dropped=(*dropped, *recall.dropped), degraded=degraded)
+
+
+def _empty(texts: Sequence[str]) -> list[float]:
+    """Return for each unit the chance that it tells nothing: that it asks, thanks, greets or praises.
+
+    A request counts by half: «Please keep our budget in mind» tells something, «Let's go on!» nothing.
+    """
+    return [read.scores["question"] + read.scores["social"] + read.scores["request"] / 2 for read in tag(texts)]
 
 
 def units(place: int, hit: Hit) -> list[Unit]:

@@ -1,4 +1,8 @@
-"""The whisper buffer: the hits of a whisper as a text of at most 500 characters [Tidal §2.3]."""
+"""The whisper buffer: the hits of a whisper as a short text, one line each [Tidal §2.3].
+
+Of the memories' own text it has at most 500 characters, by default; the frame and the heads of the lines come on top,
+within a bound of their own.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from tidal_plugins.english.moods import asks
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.english.words import NEGATED
 from tidal_plugins.model.entry import CONVERSATION
-from tidal_plugins.model.fence import Frames, inert
+from tidal_plugins.model.fence import Frames, around, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.calibration import sources
@@ -22,9 +26,9 @@ from tidal_plugins.tuning import WhisperTuning
 NEW_WORDS = 2
 """Words of the query, names and numbers that the second half of an exchange must add to be shown."""
 LEAST_TEXT = 24
-"""Characters of text below which a line is not worth showing."""
-LINE, LATER = 240, 90
-"""Characters that a line may take if it needs them, and those that are kept for each line after it."""
+"""Characters of text below which a passage is not worth showing."""
+LINE = 240
+"""Characters that a passage may take, of which no unit is known: it is cut there, and a unit never."""
 
 NEARBY = 2_000
 """Characters before and after a unit in which sentences are looked for that fit beside it."""
@@ -44,35 +48,51 @@ _FIGURE = lazy_re(r"\d+(?:[.,:/-]\d+)*")
 _HEADING = lazy_re(r"^#{1,6}[ \t]+", re.MULTILINE)
 _DAY = 86400
 _AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day", _DAY), ("hour", 3600))
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
 def compose(
-    recall: Recall, now: datetime, settings: WhisperTuning, sure: float, frames: Frames, thought: str = ""
+    recall: Recall,
+    now: datetime,
+    settings: WhisperTuning,
+    sure: float,
+    frames: Frames,
+    thought: str = "",
 ) -> Whisper:
-    """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
+    """Return a whisper that shows the hits of a recall, each on one line in the frame.
 
-    A line has a citation, the date and the age, the speaker or the source, and the part of the text that answers. Each
-    line gets the room that it needs, as long as the later ones keep ``LATER`` characters each. ``sure`` is the
-    confidence of a supersession from which on a line tells the value that its own replaces. A ``thought`` is the last
-    line, if there is room. The whisper's recall says why each other hit is left out.
+    A line has a citation, the date and the age, the speaker or the source, and the part of the text that answers, its
+    unit. No unit is shown in part, unless the first is longer than all room: one that does not fit gives way to the
+    next. What room is left shows the sentences near them, beginning with the first. ``sure`` is the confidence of a
+    supersession from which on a line tells the value that its own replaces. A ``thought`` is the last line, if there is
+    room. The whisper's recall says why each other hit is left out.
+
+    ``settings.max_chars`` bounds the texts of the lines, :func:`~tidal_plugins.model.fence.around` everything else.
     """
     chosen, reasons = lines_of(recall.hits, recall.query, settings.max_entries)
     left = [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
-    room = settings.max_chars - len(frames.memories([""]))
-    while not _fit(chosen, now, room):
-        left.append(Dropped(chosen[-1].id, STAGE, "no room for it", chosen[-1].origin))
-        chosen = chosen[:-1]
+    room, heads = settings.max_chars, around(settings.max_entries) - len(frames.memories([""]))
+    shown: list[tuple[Hit, int]] = []
+    for hit in chosen:
+        need = min(_need(hit), settings.max_chars)
+        head = len(_head(hit, now, was=bool(hit.why.superseded_by))) + 1
+        if need <= room and head <= heads:
+            shown.append((hit, need))
+            room, heads = room - need, heads - head
+        else:
+            left.append(Dropped(hit.id, STAGE, "no room for it", hit.origin))
     lines = []
-    for place, hit in enumerate(chosen):
-        lines.append(_line(hit, now, sure, _share(chosen[place:], now, room)))
-        room -= len(lines[-1]) + 1
-    if thought and lines and len(thought) + len(_THOUGHT) < room:
+    for hit, need in shown:
+        said = _said(hit, sure, need + room)
+        room += need - len(said)
+        lines.append(_head(hit, now, was=_is_former(hit, said)) + said)
+    if thought and lines and len(thought) <= room and len(_THOUGHT) < heads:
         lines.append(f"{_THOUGHT}{inert(thought)}")
+    hits = tuple(hit for hit, _ in shown)
     if left:
-        dropped, peers = (*left, *recall.dropped), counted(recall.peers, chosen)
-        recall = replace(recall, hits=tuple(chosen), dropped=dropped, peers=peers)
-    return Whisper(frames.memories(lines), tuple(chosen), recall)
+        dropped, peers = (*left, *recall.dropped), counted(recall.peers, hits)
+        recall = replace(recall, hits=hits, dropped=dropped, peers=peers)
+    return Whisper(frames.memories(lines), hits, recall)
 
 
 def lines_of(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[str, str]]:
@@ -177,38 +197,35 @@ def _notable_words(hit: Hit, query: str) -> set[str]:
     return set(stems(marked)) | (set(stems(hit.answer)) & wanted)
 
 
-def _fit(hits: Sequence[Hit], now: datetime, room: int) -> bool:
-    """Return whether each of some hits has the room to be worth a line."""
-    least = [len(_head(hit, now)) + min(LEAST_TEXT, len(hit.answer)) + 1 for hit in hits]
-    return sum(max(LATER, size) for size in least[1:]) + sum(least[:1]) <= room if hits else True
+def _need(hit: Hit) -> int:
+    """Return how many characters of text a hit needs to be shown."""
+    text, (start, end) = hit.text, _placed(hit)
+    size = len(_clean(text[start:end]))
+    return min(size, LINE) if hit.unit is None else size
 
 
-def _share(hits: Sequence[Hit], now: datetime, room: int) -> int:
-    """Return the room of the first of some hits: what it may take as others follow, or all that those do not need."""
-    later = hits[1:]
-    needed = sum(len(_head(hit, now)) + len(_clean(hit.answer)) + 1 for hit in later)
-    return max(min(room - 1 - len(later) * LATER, LINE), (room - 1) // (len(later) + 1), room - 1 - needed)
+def _head(hit: Hit, now: datetime, *, was: bool = False) -> str:
+    return f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}{WAS if was else ''}: "
 
 
-def _head(hit: Hit, now: datetime) -> str:
-    return f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
+def _is_former(hit: Hit, said: str) -> bool:
+    """Return whether a line shows a value that a later entry replaces."""
+    return any(inert(link.replacement.old) in said for link in hit.why.superseded_by)
 
 
-def _line(hit: Hit, now: datetime, sure: float, room: int) -> str:
-    head = _head(hit, now)
-    former = [link.replacement.old for link in hit.why.superseded_by]
-    unit, room = hit.unit or _placed(hit), room - len(head) - (len(WAS) if former else 0)
-    said = quote(hit.text, unit, room)
-    if any(old in said for old in map(inert, former)):
-        head = f"{head.removesuffix(': ')}{WAS}: "
+def _said(hit: Hit, sure: float, room: int) -> str:
+    """Return what a line shows of a hit's text in ``room`` characters, at least."""
+    said = quote(hit.text, _placed(hit), room)
     if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
-        return head + quote(hit.text, unit, room - len(HIDDEN)) + HIDDEN
+        return quote(hit.text, _placed(hit), room - len(HIDDEN)) + HIDDEN
     was = f" (was {inert(older)})" if (older := hit.older_value(sure)) and older not in hit.text else ""
-    return head + (said + was if len(said) + len(was) <= room else said)
+    return said + was if len(said) + len(was) <= room else said
 
 
 def _placed(hit: Hit) -> tuple[int, int]:
-    """Return the offsets of a hit's passage."""
+    """Return the offsets of a hit's unit, or of its passage if no whisper looked for one."""
+    if hit.unit is not None:
+        return hit.unit
     start = max(0, hit.text.find(hit.passage))
     return start, start + len(hit.passage)
 

@@ -165,8 +165,10 @@ class WhisperTuning:
     """Weight of a unit's cosine with the turn, beside the share of the turn's rare words that it has."""
     unit_pool: int = weight(8, ge=0)
     """Units that are embedded for one whisper, those with most of these words."""
-    unit_question: float = weight(0.3, ge=0)
-    """Taken off a unit that asks."""
+    unit_empty: float = weight(0.5, ge=0)
+    """Taken off a unit that asks, thanks, greets or praises, times the chance that it does."""
+    empty: float = weight(0.8, ge=0)
+    """Chance of that from which on a turn whose best unit it is is not shown."""
 
     def share(self, profile: str) -> float:
         """Return the share of the thresholds that counts in a profile."""

@@ -20,7 +20,7 @@ from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import inert
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
-from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.retrieval.whisper import LINE, compose
 from tidal_plugins.sessions.session import Session, annotate, meant, reward
 from tidal_plugins.turns.answers import HISTORY_TOOLS, ReadTool, checked
 from tidal_plugins.turns.answers.answer import (
@@ -37,11 +37,6 @@ from tidal_plugins.turns.place import Place, SessionConfig
 
 MAX_FOUND = 20
 """Memories that one search returns at most."""
-
-LINE_CHARS = 300
-"""Characters that a found memory may take, with its citation, age and source."""
-
-FRAME_CHARS = 100
 
 SOURCE = "agent"
 """The source of the model's own notes: ``memory.forget(source="agent")`` takes them back."""
@@ -234,8 +229,7 @@ def search(
         until=until,
         include_archived=include_archived,
     )
-    chars = FRAME_CHARS + LINE_CHARS * max(1, len(recall))
-    room = replace(memory.tuning.whisper, max_entries=MAX_FOUND, max_chars=chars)
+    room = replace(memory.tuning.whisper, max_entries=MAX_FOUND, max_chars=LINE * max(1, len(recall)))
     now = memory.now().astimezone(memory.settings.zone)
     return compose(recall, now, room, memory.tuning.supersession.sure, memory.frames)
 

@@ -249,24 +249,6 @@ def test_code_manifests_and_runs_of_tests_are_read(memory: TidalMemory) -> None:
             assert set(expected) <= sentences(memory), place
 
 
-def test_plain_sentences_say_what_was_done_and_questions_plans_and_denials_nothing(memory: TidalMemory) -> None:
-    store, talk = memory, (" plans to ", "coins is in the drawer", " have a helper")  # no work on code
-    for number, (text, expected) in enumerate(TABLE["said"]):
-        memory = store.scoped("said", str(number))
-        worked(memory, answer=text)
-        assert [said for said in sorted(sentences(memory)) if not any(part in said for part in talk)] == expected, text
-
-
-def test_what_is_said_and_what_is_done_are_one(memory: TidalMemory) -> None:
-    code = wrote("src/till/sums.py", "def net_sum(): ...\n")
-    worked(memory, code, answer="I created `net_sum` in `till/sums.py`.")
-    [relation] = memory.graph.relations()
-    assert memory.graph.sentence(relation) == "net_sum is defined in src/till/sums.py"
-    assert len(memory.graph.evidence(relation)) == 2
-    worked(memory, answer="I removed `net_sum` from `sums.py`.")
-    assert "net_sum is defined in src/till/sums.py" in ended(memory, "net_sum")
-
-
 def test_a_dependency_that_is_removed_ends_and_a_version_changes(memory: TidalMemory) -> None:
     worked(memory, read("package.json", '{"name": "web",\n "dependencies": {\n  "a": "1.0.0",\n  "b": "2.0.0"\n }\n}'))
     worked(memory, wrote("package.json", '{"name": "web", "dependencies": {"b": "2.1.0"}}'))

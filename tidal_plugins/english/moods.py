@@ -102,13 +102,6 @@ MODAL = lazy_re(
     re.IGNORECASE,
 )
 """The same, of the words before the claim has been made."""
-UNSURE = lazy_re(
-    r"\b(?:almost|nearly|let['’]?s|lets|in case|joked|nobody|hardly|rarely|seldom|sometimes|in theory|ideally|"
-    r"in my (?:last|old|previous) \w+|former|as a (?:child|kid|student)|yesterday|"
-    r"last (?:week|month|year)|years? ago)\b",
-    re.IGNORECASE,
-)
-"""Words that say of a habit or a taste that it does not hold now."""
 ELSEWHERE = lazy_re(
     r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
     r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"

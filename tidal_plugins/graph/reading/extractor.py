@@ -11,7 +11,6 @@ from functools import cache
 from tidal_plugins.english.pasted import FENCED
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reading import code
-from tidal_plugins.graph.reading.deeds import deeds
 from tidal_plugins.graph.reading.mentions import named
 from tidal_plugins.graph.reading.parsing import LONGEST, NoParser
 from tidal_plugins.graph.reading.talk import THRESHOLD, TalkReader
@@ -77,12 +76,11 @@ def _log_once(reason: str) -> None:
 
 
 def _of_code(text: str, plain: str) -> Iterator[Assertion | Mention]:
-    """Yield what a text says of code: in its blocks, by its versions and tracebacks, and of what was done to files."""
+    """Yield what a text says of code: in its blocks, and by its versions and tracebacks."""
     for _, block in code.blocks(text):
         yield from code.read(block)
     for start, end in sentences(plain):
         yield from code.pinned(plain, named(plain, start, end)) if end - start <= LONGEST else ()
-    yield from deeds(plain)
     if _FRAME.search(plain):
         yield from code.traceback(code.Block(plain, 0, len(plain), ""))
 

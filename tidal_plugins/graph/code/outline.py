@@ -135,6 +135,12 @@ def language_of(path: str) -> str | None:
     return _BY_EXTENSION.get(PurePosixPath(path).suffix.lower())
 
 
+def language_named(name: str) -> str | None:
+    """Return the language that a fence of Markdown names, by its own name or by the end of its files' names."""
+    other = {"golang": "go", "csharp": "c_sharp", "c++": "cpp", "python3": "python"}.get(name)
+    return name if name in _GRAMMARS else _BY_EXTENSION.get(f".{name}", other)
+
+
 def is_installed(language: str) -> bool:
     """Return whether the grammar of a language is there."""
     return _parser(language) is not None

@@ -1,14 +1,14 @@
-"""Code in fenced blocks: each block is read as its language."""
+"""Code in fenced blocks: each block is read as its language, code by the outline that its grammar gives."""
 
 from __future__ import annotations
 
+import builtins
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 
-from tidal_plugins.graph.reading import python
-from tidal_plugins.graph.reading.languages import SCRIPT, declared
+from tidal_plugins.graph.code.outline import Call, Definition, Import, Outline, language_named, outline
 from tidal_plugins.graph.reading.mentions import EXTENSIONS, installed, mention, named
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.patterns import lazy_re
@@ -21,6 +21,12 @@ MAX_LINE = 500
 """Characters of a line that is read. Longer lines are data."""
 MAX_VALUE = 200
 """Characters of a setting's value."""
+MAX_SPAN = 300
+"""Characters of code that are evidence for one statement."""
+MAX_MARK = 12
+"""Characters before an error in which ``throw new`` stands."""
+REACH = 1_000
+"""Characters behind the beginning of a statement in which a name of it is looked for."""
 
 _FENCE = lazy_re(r"(?ms)^[ \t]*(?P<mark>```|~~~)`*(?P<info>[^\n`]*)\n(?P<body>.*?)(?:^[ \t]*(?P=mark)`*|\Z)")
 _TITLE = lazy_re(rf"[\w./@-]*[\w@-]\.{EXTENSIONS}(?![\w.])")
@@ -38,6 +44,12 @@ _SETTINGS = {
     **dict.fromkeys("yaml yml".split(), ":"),
     **dict.fromkeys("toml ini env dotenv properties conf cfg".split(), "="),
 }
+_CONSTANT = lazy_re(r"(?m)^(?P<name>[A-Z][A-Z0-9_]+)\s*(?::[^=\n]{1,80})?=(?!=)")
+_ENVIRONMENT = lazy_re(
+    r"(?:\benviron(?:\.get)?[\[(]['\"]|getenv\(['\"]|process\.env\.|env::var\(\"|Getenv\(\"|ENV\[['\"])(?P<name>[A-Z][A-Z0-9_]+)"
+)
+_RAISING = lazy_re(r"\b(?:raise|throw|throw new)\s+\Z")
+_BUILTINS = frozenset(dir(builtins))
 _SHELL = frozenset("sh bash shell zsh console terminal powershell".split())
 _PLAIN = frozenset("text txt log output requirements plaintext".split())
 
@@ -65,18 +77,26 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], Block]]:
 
 def whole(text: str) -> Block | None:
     """Return the whole text as one block if it is Python."""
-    if _LOOKS_PYTHON.search(text) and "```" not in text and python.parsed(text):
-        return Block(text, 0, len(text), "python")
-    return None
+    found = outline(text, "python") if _LOOKS_PYTHON.search(text) and "```" not in text else None
+    return Block(text, 0, len(text), "python") if found and not found.damaged else None
 
 
 def read(block: Block) -> Found:
     """Yield what a block of code names and says."""
     if block.file:
         yield block.file
-    reader = _reader(block)
-    if reader:
-        yield from reader(block)
+    language = block.language
+    if not language and _LOOKS_PYTHON.search(block.text, block.start, block.end):
+        language = "python"
+    if language in _SETTINGS:
+        yield from _settings(block)
+    elif language in ("json", "jsonc", "json5"):
+        yield from _json(block)
+    elif not language or language in _SHELL | _PLAIN:
+        yield from _plain(block)
+    elif grammar := language_named(language):
+        found = outline(block.text[block.start : block.end], grammar)
+        yield from _Outlined(block, found).said() if found else _plain(block)
 
 
 def traceback(block: Block) -> Found:
@@ -116,31 +136,97 @@ def lines(block: Block) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _reader(block: Block) -> Callable[[Block], Found] | None:
-    language = block.language
-    if language in ("python", "py", "python3") or (
-        not language and _LOOKS_PYTHON.search(block.text, block.start, block.end)
-    ):
-        return _python
-    if language in _SETTINGS:
-        return _settings
-    if language in ("json", "jsonc", "json5"):
-        return _json
-    if language in SCRIPT:
-        return _declared
-    if language in _SHELL or language in _PLAIN or not language:
-        return _plain
-    return None
+@dataclass(slots=True)
+class _Outlined:
+    """Tells what the outline of a block says. A name stands in the line that the outline gives, or soon after."""
+
+    block: Block
+    found: Outline
+    starts: list[int] = field(default_factory=list)
+    names: dict[str, Mention] = field(default_factory=dict)
+    imported: set[str] = field(default_factory=set)
+
+    def said(self) -> Found:
+        text, block = self.block.text, self.block
+        lengths = (len(line) + 1 for line in text[block.start : block.end].split("\n"))
+        self.starts = [*accumulate(lengths, initial=block.start)]
+        for each in self.found.imports:
+            yield from self._import(each)
+        for one in self.found.definitions.values():
+            yield from self._defined(one)
+        for base in self.found.bases:
+            other = self._at("class", base.base, base.line) if base.base not in _BUILTINS else None
+            if other and base.name in self.names:
+                yield _stated(self.names[base.name], "extends", other)
+        for call in self.found.calls:
+            yield from self._called(call)
+        for pattern in (_CONSTANT, _ENVIRONMENT):
+            for match in pattern.finditer(text, block.start, block.end):
+                yield mention(text, "variable", *match.span("name"))
+
+    def _import(self, one: Import) -> Found:
+        self.imported |= one.names.keys()
+        module = self._at("module", one.module, one.line, before="['\"]") or self._at("module", one.module, one.line)
+        if module:
+            yield module
+        if module and self.block.file:
+            yield Assertion(self.block.file, "imports", module, module.start, module.end, SURE)
+        for name in filter(None, one.names.values()):
+            type = "variable" if name.isupper() else "class" if name[0].isupper() else "symbol"
+            yield from filter(None, [self._at(type, name, one.line, beside=module)])
+
+    def _defined(self, one: Definition) -> Found:
+        own = one.name.rpartition(".")[2]
+        name = self._at(one.kind, own, one.line)
+        if name is None:
+            return
+        self.names[one.name] = name
+        if own == "constructor" or (own.startswith("__") and own.endswith("__")):
+            return  # every class has one
+        yield name
+        if one.owner in self.names:
+            yield _stated(self.names[one.owner], "contains", name)
+        elif self.block.file:
+            yield Assertion(name, "defined_in", self.block.file, name.start, name.end, SURE)
+
+    def _called(self, call: Call) -> Found:
+        """Yield a call of what the block defines or imports; of Python also one of a name that it leaves open."""
+        caller = self.names.get(call.caller or "")
+        name, defined, known = call.name, self.found.definitions, False
+        if call.of is None:
+            known = name in defined or name in self.imported
+        elif call.of in self.imported:
+            name, known = f"{call.of}.{name}", True
+        else:
+            known = f"{call.of}.{name}" in defined
+        is_open = call.of is None and self.found.language == "python"
+        other = self._at("function", name, call.line) if caller and (known or is_open) else None
+        if caller is None or other is None or other.start == caller.start or (call.of is None and name == call.caller):
+            return
+        verb, type = "calls", "class" if name[0].isupper() else "function"
+        if self.found.language == "sql":
+            verb, type = "depends_on", "table"
+        elif _RAISING.search(self.block.text, max(self.block.start, other.start - MAX_MARK), other.start):
+            verb, type = "raises", "error"
+        elif not known and name in _BUILTINS:
+            return
+        yield _stated(caller, verb, replace(other, type=type))
+
+    def _at(self, type: str, name: str, line: int, before: str = "", beside: Mention | None = None) -> Mention | None:
+        """Return a name, behind one of the signs ``before``, and not that of the module that stands ``beside`` it."""
+        start = self.starts[line]
+        behind = f"(?<={before})" if before else ""
+        whole = re.compile(rf"{behind}(?<!\w){re.escape(name)}(?!\w)")
+        for match in whole.finditer(self.block.text, start, min(self.block.end, start + REACH)):
+            if beside is None or not beside.start <= match.start() < beside.end:
+                return mention(self.block.text, type, *match.span())
+        return None
 
 
-def _python(block: Block) -> Found:
-    tree = python.parsed(block.text[block.start : block.end])
-    return python.read(tree, block.text, block.start, block.end, block.file) if tree else _declared(block)
-
-
-def _declared(block: Block) -> Found:
-    for start, line in lines(block):
-        yield from declared(block.text, start, line, block.language, block.file)
+def _stated(subject: Mention, predicate: str, object_: Mention) -> Assertion:
+    """Return what code says, with all from one name to the other as evidence, or the latter alone if that is long."""
+    start = subject.start if 0 <= object_.end - subject.start <= MAX_SPAN else object_.start
+    return Assertion(subject, predicate, object_, start, object_.end, SURE)
 
 
 def _plain(block: Block) -> Found:

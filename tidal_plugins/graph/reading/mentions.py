@@ -13,7 +13,7 @@ from tidal_plugins.patterns import lazy_re
 CATEGORIES: dict[str, Category] = {
     **dict.fromkeys(
         "file directory function class module package tool variable config value version url error message "
-        "symbol".split(),
+        "symbol table".split(),
         "technical",
     ),
     **dict.fromkeys(
@@ -186,7 +186,6 @@ _BUILTINS = frozenset(dir(builtins))
 _TYPE_CUES = frozenset("schema struct dataclass enum".split())  # «a yoga class», «the business model»
 _CODE_CUES = frozenset("function class module package variable".split())
 _DOMAINS = frozenset("com org net io dev app ai co uk de fr eu".split())
-_VERSION = lazy_re(r"v?\d+(?:\.\d+)+(?:-?[a-z]+\d*)?(?![\w])")
 _ADJACENT = 24
 
 

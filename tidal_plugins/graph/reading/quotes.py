@@ -15,7 +15,7 @@ from tidal_plugins.patterns import lazy_re
 
 TYPES: dict[str, Category] = {
     **CATEGORIES,
-    **dict.fromkeys("method library service database table endpoint schema command language host".split(), "technical"),
+    **dict.fromkeys("method library service database endpoint schema command language host".split(), "technical"),
     **dict.fromkeys("habit goal".split(), "behavioural"),
 }
 """The types that the prompt offers, with their categories."""

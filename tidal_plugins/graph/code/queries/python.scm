@@ -4,6 +4,7 @@
 (decorated_definition
   (decorator [(identifier) @name (call function: (identifier) @name)])
   definition: (class_definition name: (_) @caller)) @reference.call
+(raise_statement (identifier) @name (#match? @name "^[A-Z]")) @reference.call
 (parameters [
   (identifier) @parameter
   (default_parameter name: (identifier) @parameter)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.formats.portable import Format, Portable, read, write
+from tidal_plugins.graph.portable import Format, Portable, read, write
 from tidal_plugins.testing import NOON
 
 FORMATS = get_args(Format)

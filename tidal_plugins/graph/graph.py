@@ -7,16 +7,14 @@ from datetime import datetime
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph import proposals
+from tidal_plugins.graph import portable
 from tidal_plugins.graph.card import Card, card_of, newest_of
-from tidal_plugins.graph.formats import portable
-from tidal_plugins.graph.formats.loading import load, loaded_from
-from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.indexing.forgetting import erase_entries, remove_support
 from tidal_plugins.graph.indexing.stale import mark_around
+from tidal_plugins.graph.portable import Format
 from tidal_plugins.graph.queries import Episodes, GraphQueries
 from tidal_plugins.graph.records.entities import last_seen_first, nodes
-from tidal_plugins.graph.records.merging import join, merged, merges, undo_merge
+from tidal_plugins.graph.records.merging import Embed, join, likely, merged, merges, undo_merge
 from tidal_plugins.graph.records.relations import KINDS, Validity
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
@@ -41,7 +39,7 @@ class KnowledgeGraph(GraphQueries):
         clock: Callable[[], datetime],
         settings: GraphTuning,
         episodes: Episodes,
-        embed: proposals.Embed,
+        embed: Embed,
     ) -> None:
         """Initialise the graph.
 
@@ -80,7 +78,7 @@ class KnowledgeGraph(GraphQueries):
             newest = last_seen_first(self._storage, self._scope, roots)[: self._settings.compared]
             apart = {frozenset((m.kept, m.absorbed)) for m in merges(self._storage, self._scope)}
         compared = {id_: known[id_] for id_ in newest}
-        found = proposals.likely(compared, apart, self._settings.similarity, self._embed)[:most]
+        found = likely(compared, apart, self._settings.similarity, self._embed)[:most]
         with self._storage.snapshot():
             shown = self._graph().entities({id_ for *_, pair in found for id_ in pair})
         return [
@@ -139,13 +137,13 @@ class KnowledgeGraph(GraphQueries):
         """
         name = _source(source)
         found = portable.read(text, format)
-        return load(self._storage, self._scope, found, name, self._settings, self._clock())
+        return portable.load(self._storage, self._scope, found, name, self._settings, self._clock())
 
     @retry
     def forget_source(self, source: str) -> int:
         """Remove what only a loaded graph supports, and return the number of entities and relations removed."""
         with self._storage.transaction():
-            links = loaded_from(self._storage, self._scope, _source(source))
+            links = portable.loaded_from(self._storage, self._scope, _source(source))
             gone = remove_support(self._storage, self._scope, links, self._settings.functional, self._clock())
             erase_entries(self._storage, self._scope, gone)
             return len(gone.entities) + len(gone.relations)

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Literal, TypedDict
 
 from tidal_plugins.errors import NotFound
-from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.records.entities import IMPORT
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.graph import Entity, Evidence, Relation

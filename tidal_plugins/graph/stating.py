@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.indexing.writing import MessagePart, WriteBatch, apply
 from tidal_plugins.graph.reading.mentions import OBJECT_TYPES, PERSONAL
 from tidal_plugins.graph.reading.quotes import PERSON, category, snake
-from tidal_plugins.graph.records.entities import Named, Place, bare, called, entity_id, nodes
+from tidal_plugins.graph.records.entities import IMPORT, Named, Place, bare, called, entity_id, nodes
 from tidal_plugins.graph.records.relations import Triple, chain
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Scope, bare_id

@@ -17,7 +17,7 @@ from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, c
 
 if TYPE_CHECKING:
     from tidal_plugins import Consolidation, Entry, TidalMemory
-    from tidal_plugins.graph.formats.portable import Format
+    from tidal_plugins.graph.portable import Format
 
 
 PACKAGES = ("tidal-plugins", "apsw", "sqlite-vec", "numpy", "onnxruntime", "tokenizers", "pydantic", "typer", "rich")

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Protocol
 
 from tidal_plugins.english.tags import tags
-from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.indexing.stale import ENTRIES
+from tidal_plugins.graph.records.entities import IMPORT
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.jobs.queue import Job, Jobs

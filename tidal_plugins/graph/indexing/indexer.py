@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from tidal_plugins.errors import Closed
 from tidal_plugins.graph.code.reader import CodeReader, CodeReading
 from tidal_plugins.graph.handlers import EpisodesOf
-from tidal_plugins.graph.indexing.checking import join_shorter, with_full_paths
-from tidal_plugins.graph.indexing.relatives import join_relatives
+from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.jobs.queue import Job, Jobs

@@ -170,6 +170,9 @@ Its weight is the time in seconds, so that the strongest links are the newest.
 VAGUE = frozenset({"concept", "symbol", "variable"})
 """Types that say little. Another type replaces them."""
 
+IMPORT = "import:"
+"""Prefix of a source's name where an episode's id would stand."""
+
 SPANS = 20
 """Spans that are kept of one entity in one message."""
 

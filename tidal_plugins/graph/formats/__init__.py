@@ -1,1 +1,0 @@
-"""The graph as GraphML, JSON-LD and Cypher."""

@@ -14,57 +14,21 @@ from tidal_plugins.patterns import lazy_re
 
 _BE = "be"
 _VERBS = {
-    "is": (_BE, ""),
-    "depends_on": ("depend", "on"),
-    "calls": ("call", ""),
-    "imports": ("import", ""),
-    "contains": ("contain", ""),
-    "defined_in": (_BE, "defined in"),
-    "causes": ("cause", ""),
-    "fixed_by": (_BE, "fixed by"),
-    "prefers": ("prefer", ""),
-    "prefers_over": (_BE, "preferred over"),
-    "likes": ("like", ""),
-    "dislikes": ("dislike", ""),
-    "uses": ("use", ""),
-    "plans": ("plan", ""),
-    "wants": ("want", ""),
-    "promised": ("promise", ""),
-    "decided": ("decide", ""),
-    "chose": ("choose", ""),
-    "lives_in": ("live", "in"),
-    "from_place": ("come", "from"),
-    "works_at": ("work", "at"),
-    "works_as": ("work", "as"),
-    "responsible_for": (_BE, "responsible for"),
-    "on_call": (_BE, "on call:"),
-    "member_of": (_BE, "in"),
-    "studies": ("study", ""),
-    "owns": ("own", ""),
-    "has_pet": ("have", "the pet"),
-    "created": ("create", ""),
-    "costs": ("cost", ""),
-    "attends": ("attend", ""),
-    "visited": ("visit", ""),
-    "plays": ("play", ""),
-    "appointment": (_BE, "on"),
-    "deadline": (_BE, "due"),
-    "allergic_to": (_BE, "allergic to"),
-    "has_condition": ("have", ""),
-    "takes": ("take", ""),
-    "diet": ("eat", ""),
-    "age_is": (_BE, "aged"),
-    "has_version": ("have", "version"),
-    "located_in": (_BE, "in"),
-    "has_status": (_BE, ""),
-    "configured_as": (_BE, "configured as"),
-    "raises": ("raise", ""),
-    "extends": ("extend", ""),
-    "tests": ("test", ""),
-    "passes": ("pass", "in"),
-    "fails": ("fail", "in"),
-    "fails_at": ("fail", "at"),
-}
+    "is": (_BE, ""), "depends_on": ("depend", "on"), "calls": ("call", ""), "imports": ("import", ""),
+    "contains": ("contain", ""), "defined_in": (_BE, "defined in"), "causes": ("cause", ""),
+    "fixed_by": (_BE, "fixed by"), "prefers": ("prefer", ""), "prefers_over": (_BE, "preferred over"),
+    "likes": ("like", ""), "dislikes": ("dislike", ""), "uses": ("use", ""), "plans": ("plan", ""),
+    "wants": ("want", ""), "promised": ("promise", ""), "decided": ("decide", ""), "chose": ("choose", ""),
+    "lives_in": ("live", "in"), "from_place": ("come", "from"), "works_at": ("work", "at"),
+    "works_as": ("work", "as"), "responsible_for": (_BE, "responsible for"), "on_call": (_BE, "on call:"),
+    "member_of": (_BE, "in"), "studies": ("study", ""), "owns": ("own", ""), "has_pet": ("have", "the pet"),
+    "created": ("create", ""), "costs": ("cost", ""), "attends": ("attend", ""), "visited": ("visit", ""),
+    "plays": ("play", ""), "appointment": (_BE, "on"), "deadline": (_BE, "due"), "allergic_to": (_BE, "allergic to"),
+    "has_condition": ("have", ""), "takes": ("take", ""), "diet": ("eat", ""), "age_is": (_BE, "aged"),
+    "has_version": ("have", "version"), "located_in": (_BE, "in"), "has_status": (_BE, ""),
+    "configured_as": (_BE, "configured as"), "raises": ("raise", ""), "extends": ("extend", ""),
+    "tests": ("test", ""), "passes": ("pass", "in"), "fails": ("fail", "in"), "fails_at": ("fail", "at"),
+}  # fmt: skip
 """The verb of a predicate in its basic form, and the words after it."""
 _PAST = {"created": "created", "visited": "visited", "decided": "decided", "chose": "chose", "promised": "promised"}
 """Predicates of what was done once."""
@@ -80,13 +44,10 @@ _HAPPENED = lazy_re(r"(?:died|passed|broke|crashed|fell|stopped|failed|expired|b
 _NAMES_THING = lazy_re(
     r"(?:an?|the|my|our|your|his|her|their|this|that|these|those|some|two|three)\s|[^a-z]|\w+ing\b|\S+\Z"
 )
-_THIRD_PERSON = lazy_re(r"(?:comes|arrives|leaves|starts|visits|moves|flies|gets|brings)\b")
 _DOING = lazy_re(r"[a-z]+ing\b")
 _ADDED = lazy_re(r"\s(?:of|with|for|in|at)\s")
 """Words after the head of a name: «handover of the keys» is one thing."""
-_PAIN = lazy_re(r"[^.]*\s(?:is|are|was|were|hurts?|hurting|aches?|aching|sore|swollen|broken|sprained|has|have)\b")
 _OWN_BODY = lazy_re(r"(?:my|his|her|their)\s+", re.IGNORECASE)
-_CLAUSE = lazy_re(r"[^.]*\s(?:must|should)\s")
 _A = frozenset("owns created attends works_as".split())
 _THE = frozenset("located_in responsible_for member_of".split())
 """Predicates whose objects are things of which there are several, or one: the object has lost its article."""
@@ -133,9 +94,7 @@ def sentence(subject: str, predicate: str, object_: str, *, negated: bool = Fals
         plain = predicate.replace("_", " ")
         return f"{subject} {f'not {plain}' if negated else plain} {object_}"
     words = [subject, _conjugated(predicate, verb, plural=plural, negated=negated, past=past), rest]
-    if predicate == "decided" and _CLAUSE.match(object_):
-        words.append("that")
-    elif predicate in _INTENTS and not _NAMES_THING.match(object_):
+    if predicate in _INTENTS and not _NAMES_THING.match(object_):
         words.append("to")
     elif predicate == "decided":
         words.append("on")
@@ -147,14 +106,10 @@ def sentence(subject: str, predicate: str, object_: str, *, negated: bool = Fals
 def _special(subject: str, predicate: str, object_: str, *, plural: bool) -> str:
     """Return a relation whose object asks for words of its own, or an empty text."""
     have = "have" if plural else "has"
-    if predicate == "plans" and _THIRD_PERSON.match(object_):
-        return f"{subject} {object_}"  # «Ada comes on Friday»
     if predicate == "plans" and _DOING.match(object_):
         return f"{subject} {'plan' if plural else 'plans'} on {object_}"
     if predicate == "wants" and _DOING.match(object_):
         return f"{subject} {have} {object_} in mind"
-    if predicate == "has_condition" and _PAIN.match(object_):
-        return f"{_possessive(subject)} {_OWN_BODY.sub('', object_)}"  # «Ada's knee is playing up»
     if predicate == "has_condition" and _OWN_BODY.match(object_):
         return (
             f"{subject} {have} hurt {'your' if subject.casefold() == 'you' else 'their'} {_OWN_BODY.sub('', object_)}"

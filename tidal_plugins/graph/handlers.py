@@ -65,8 +65,7 @@ class TurnReading(Handler[Extracted]):
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
         from tidal_plugins.graph.code.reader import CodeReader
-        from tidal_plugins.graph.indexing.indexer import EpisodeIndexer
-        from tidal_plugins.graph.reading.episode import EpisodeReader
+        from tidal_plugins.graph.indexing.indexer import EpisodeIndexer, EpisodeReader
 
         settings, compaction = self.tuning.graph, self.tuning.compaction
         stopped, timeout = self.jobs.throttle.stopped, self.tuning.models.timeout

@@ -7,20 +7,27 @@ process was faster.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
-from tidal_plugins.errors import Closed
+from tidal_plugins.aio import in_time
+from tidal_plugins.errors import Closed, ComponentError
 from tidal_plugins.graph.code.reader import CodeReader, CodeReading
 from tidal_plugins.graph.handlers import EpisodesOf
 from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
-from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
+from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.extraction import Extracted
+from tidal_plugins.model.fence import Frames
+from tidal_plugins.model.graph import Extraction, Reading
+from tidal_plugins.protocols import GraphExtractor
+from tidal_plugins.secrets.finding import blanked
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import GraphTuning
 
@@ -95,3 +102,101 @@ class EpisodeIndexer:
 
     def _episode(self, job: Job) -> Episode | None:
         return self.episodes(self.scope, [job.subject]).get(job.subject)
+
+
+# reading
+
+
+TECHNICAL = "technical"
+
+MAX_FOUND, MAX_FOUND_CHARS = 10_000, 1_000_000
+"""Mentions or assertions in one text, and characters of their names, above which an answer is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeReader:
+    """Reads episodes with ``extractor``, or by their form and parse if it is ``None``: then talk is read by spaCy's
+    ``model``, and relations likelier than ``threshold`` are kept.
+
+    ``max_chars`` is the number of characters read of one message, ``timeout`` the seconds to wait for the extractor.
+    ``stopped`` returns whether the memory was closed meanwhile. ``entry_id`` returns the id of a message's entry.
+    What recall showed, in ``frames``, is not read.
+    """
+
+    extractor: GraphExtractor | None
+    max_chars: int
+    timeout: float
+    stopped: Callable[[], bool]
+    entry_id: Callable[[Episode, Message], str]
+    frames: Frames
+    model: str | None = None
+    threshold: float | None = None
+
+    def read(self, episode: Episode, skipped: Collection[int] = ()) -> list[Reading]:
+        """Return what each message of an episode names and asserts, without those at the ``skipped`` places. Secrets
+        are not read.
+
+        May wait for a model; call it without holding locks. Raises ``ComponentError`` for a wrong answer, ``Closed``
+        if the memory was closed, and whatever the extractor raises.
+        """
+        has_text = [place for place, message in enumerate(episode.messages) if _has_text(message)]
+        positions = [place for place in has_text if place not in skipped]
+        said = [self.frames.blank(episode.messages[place].text) for place in positions]
+        texts = [blanked(text)[: self.max_chars] for text in said]
+        extractions = self._extract(texts) if texts else []
+        pairs = zip(positions, extractions, strict=True)
+        return [self._reading(episode, position, extraction) for position, extraction in pairs]
+
+    def _reading(self, episode: Episode, position: int, extraction: Extraction) -> Reading:
+        message = episode.messages[position]
+        if message.role == "tool":
+            return Reading(position, None, _technical(extraction))
+        return Reading(position, self.entry_id(episode, message), extraction)
+
+    def _extract(self, texts: Sequence[str]) -> Sequence[Extraction]:
+        if self.extractor is None:
+            from tidal_plugins.graph.reading.extractor import RuleExtractor  # loading it takes a while
+            from tidal_plugins.graph.reading.talk import THRESHOLD
+
+            return RuleExtractor(self.model, THRESHOLD if self.threshold is None else self.threshold).read_episode(
+                texts
+            )
+        ask = partial(self.extractor.extract_graph, texts)
+        try:
+            found = in_time(ask, self.timeout, given_up=self.stopped)
+        except InterruptedError as error:
+            raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
+        except KeyboardInterrupt as error:
+            if threading.current_thread() is threading.main_thread():
+                raise
+            raise ComponentError("the extractor ended with KeyboardInterrupt") from error
+        return _checked(found, len(texts))
+
+
+def _has_text(message: Message) -> bool:
+    return bool(message.text.strip()) and message.text != FORGOTTEN_TEXT
+
+
+def _technical(found: Extraction) -> Extraction:
+    """Keep what a tool's output says about technical things: it says nothing about people or decisions."""
+    mentions = tuple(mention for mention in found.mentions if mention.category == TECHNICAL)
+    assertions = tuple(said for said in found.assertions if said.subject.category == said.object.category == TECHNICAL)
+    return replace(found, mentions=mentions, assertions=assertions)
+
+
+def _checked(found: object, count: int) -> Sequence[Extraction]:
+    """Return an extractor's answer, or raise ``ComponentError``. Spans are checked when the answer is written."""
+    if not isinstance(found, Sequence) or not all(isinstance(one, Extraction) for one in found):
+        raise ComponentError(f"extract_graph must return a list of Extractions, got {type(found).__name__}")
+    if len(found) != count:
+        raise ComponentError(f"extract_graph must return one Extraction a text: {count}, not {len(found)}")
+    for one in found:
+        if max(len(one.mentions), len(one.assertions)) > MAX_FOUND or _chars(one) > MAX_FOUND_CHARS:
+            size = max(len(one.mentions), len(one.assertions))
+            raise ComponentError(f"an extractor found {size:,} things of {_chars(one):,} characters in one text")
+    return found
+
+
+def _chars(found: Extraction) -> int:
+    named = [*found.mentions, *(end for said in found.assertions for end in (said.subject, said.object))]
+    return sum(len(mention.name) for mention in named) + sum(len(said.predicate) for said in found.assertions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tidal_plugins.graph.reading.mentions import KIN
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 Mood = Literal["fact", "planned", "wished", "unreal"]
+_MOODS: tuple[Mood, ...] = get_args(Mood)
+"""From the surest to the least sure: of several that a sentence shows the last counts."""
 
 MAX_WORDS = 8
 """Words of a name. Longer phrases are clauses."""
@@ -44,6 +46,9 @@ _GOVERNED: dict[str, Mood] = {
 """What a verb makes of the one that it governs."""
 _TASTES = frozenset("like love prefer want appreciate".split())
 _OVER = frozenset("stop quit leave cancel drop end abandon retire sell lose cease".split())
+_QUIT = frozenset("quit stop leave sell cancel".split())
+_PASSING = frozenset("think believe want plan go like be".split())
+"""Verbs whose denial is that of what they govern: «I don't think that he works there»."""
 _OVER_WORDS = frozenset(("longer", "anymore", "formerly", "previously", "ex"))
 _NEGATIONS = frozenset("no not n't n’t never nobody none nothing neither nor without nt".split())
 
@@ -106,11 +111,7 @@ def deed(token: Token) -> tuple[int, int]:
     """Return the span of a verb with what belongs to it, without its subject: «repaint the hall by Friday»."""
     last = token.right_edge.i + 1
     for child in token.children:
-        if (
-            child.i > token.i
-            and child.dep_ in ("conj", "cc", "punct", "advcl", "parataxis", "mark")
-            and child.dep_ != "prt"
-        ):
+        if child.i > token.i and child.dep_ in ("conj", "cc", "punct", "advcl", "parataxis", "mark"):
             last = min(last, child.left_edge.i)
     return token.i, min(max(last, token.i + 1), token.i + MAX_DEED_WORDS)
 
@@ -278,7 +279,7 @@ def _same(noun: Token) -> Iterator[Token]:
             yield child
     if noun.dep_ == "compound" and noun.head.pos_ == "PROPN" and noun.pos_ == "NOUN":
         yield noun.head
-    if noun.dep_ in ("appos", "attr") and noun.dep_ == "appos":
+    if noun.dep_ == "appos":
         yield noun.head
     if noun.dep_ == "attr" and noun.head.lemma_ == "be":
         yield from (child for child in noun.head.children if child.dep_ in _SUBJECTS and child.pos_ == "PROPN")
@@ -291,81 +292,95 @@ def _same(noun: Token) -> Iterator[Token]:
 
 def _mood(token: Token) -> tuple[Mood, bool, bool, frozenset[str]]:
     """Return how a clause is meant: its mood, whether it is denied, whether it is over, and what else it shows."""
-    doc, marks = token.doc, set[str]()
-    mood: Mood = "fact"
-    negated = ended = False
-    verb = token
+    verb, moods, marks = token, list[Mood](), set[str]()
     while verb.pos_ not in ("VERB", "AUX") and verb.head != verb:
         verb = verb.head
-    below, inside, steps, governs = verb, verb, 0, False
-    while True:
-        for child in inside.children:
-            low = child.lower_
-            if child.dep_ == "neg" or (low in _NEGATIONS and child.dep_ in ("advmod", "det", "nsubj", "preconj", "cc")):
-                negated = (
-                    negated or steps == 0 or inside.lemma_ in ("think", "believe", "want", "plan", "go", "like", "be")
-                )
-                marks.add("neg" if steps == 0 else "neg above")
-            if (child.dep_ == "aux" and child.tag_ == "MD") or (child.dep_ == "aux" and low in _MODAL_MOODS):
-                taste = (
-                    low in ("would", "'d") and inside.lemma_ in _TASTES
-                )  # «I'd love to» is a wish, «I'd ring her» none
-                mood = _worse(mood, "wished" if taste else _MODAL_MOODS.get(low, "wished"))
-                marks.add(f"modal {low}")
-            if low in _OVER_WORDS or (
-                child.dep_ in ("advmod", "neg") and any(x.lower_ in _OVER_WORDS for x in child.subtree)
-            ):
-                ended = True
-            if child.dep_ == "mark" and low in _CONDITIONS:
-                mood = "unreal"
-            if low in _MAYBE:
-                mood = "unreal"
-        if inside.lemma_ == "use" and governs and inside.tag_ in ("VBD", "VBN"):
-            ended = True
-        if governs:
-            to = any(child.lower_ == "to" and child.dep_ == "aux" for child in below.children)
-            governed = _GOVERNED.get(inside.lemma_) if to or inside.lemma_ != "go" else None  # «I went hiking»
-            if governed:
-                mood = _worse(mood, governed)
-                marks.add(f"under {governed}")
-            if inside.lemma_ in _OVER:
-                ended = True
-            marks.add(f"under {inside.lemma_}")
-        if inside.dep_ not in ("xcomp", "ccomp", "advcl", "acl", "conj", "pcomp") or inside.head == inside:
-            break
-        if inside.dep_ == "advcl" and _is_condition(inside):
-            break
-        if inside.dep_ in ("conj",) and any(c.dep_ in _SUBJECTS for c in inside.children):
-            break
-        governs = inside.dep_ != "conj"  # «I went and bought»: going governs nothing
-        below, inside, steps = inside, inside.head, steps + 1
-    root = verb
-    while root.head != root:
-        root = root.head
-    conditions = [child for child in inside.children if child.dep_ == "advcl" and _is_condition(child)]
+    negated, ended, last = False, verb == token and verb.lemma_ in _QUIT and verb.tag_ in ("VBD", "VBN"), verb
+    for last, governed in _above(verb):
+        if _is_negated(last):
+            negated = negated or last == verb or last.lemma_ in _PASSING
+            marks.add("neg" if last == verb else "neg above")
+        ended = ended or _is_over(last, governed)
+        for mood, mark in _signs(last, governed):
+            moods.append(mood)
+            marks.add(mark)
+        if governed is not None:
+            marks.add(f"under {last.lemma_}")
+    mood = max(moods, key=_MOODS.index, default="fact")
+    conditions = [child for child in last.children if child.dep_ == "advcl" and _is_condition(child)]
     if conditions:
         marks.add("if")  # a function that raises an error if … does raise it
-        mood = "fact" if mood == "fact" and conditions[0].i > inside.i else "unreal"
+        mood = "fact" if mood == "fact" and conditions[0].i > last.i else "unreal"
+    return mood, negated, ended, frozenset(marks.union(_kinds(verb))) - {""}
+
+
+def _above(verb: Token) -> Iterator[tuple[Token, Token | None]]:
+    """Yield a verb and those above it in its clause, each with the verb that it governs, or ``None`` for the one that
+    it is joined to: «I went and bought»."""
+    governed = None
+    while True:
+        yield verb, governed
+        if verb.dep_ not in ("xcomp", "ccomp", "advcl", "acl", "conj", "pcomp") or verb.head == verb:
+            return
+        joined = verb.dep_ == "conj"
+        if (verb.dep_ == "advcl" and _is_condition(verb)) or (joined and any(map(_is_subject, verb.children))):
+            return
+        governed, verb = None if joined else verb, verb.head
+
+
+def _is_negated(verb: Token) -> bool:
+    beside = ("advmod", "det", "nsubj", "preconj", "cc")
+    return any(one.dep_ == "neg" or (one.lower_ in _NEGATIONS and one.dep_ in beside) for one in verb.children)
+
+
+def _is_over(verb: Token, governed: Token | None) -> bool:
+    """Return whether a verb, or a word beside it, says that something is no more."""
+    for child in verb.children:
+        inside = child.subtree if child.dep_ in ("advmod", "neg") else (child,)
+        if any(one.lower_ in _OVER_WORDS for one in inside):
+            return True
+    used = verb.lemma_ == "use" and verb.tag_ in ("VBD", "VBN")
+    return governed is not None and (used or verb.lemma_ in _OVER)
+
+
+def _signs(verb: Token, governed: Token | None) -> Iterator[tuple[Mood, str]]:
+    """Yield the moods that a verb and the words beside it give, with their marks."""
+    for child in verb.children:
+        low = child.lower_
+        if child.dep_ == "aux" and (child.tag_ == "MD" or low in _MODAL_MOODS):
+            taste = low in ("would", "'d") and verb.lemma_ in _TASTES  # «I'd love to» is a wish, «I'd ring her» none
+            yield "wished" if taste else _MODAL_MOODS.get(low, "wished"), f"modal {low}"
+        if (child.dep_ == "mark" and low in _CONDITIONS) or low in _MAYBE:
+            yield "unreal", ""
+    if governed is not None:
+        to = any(child.lower_ == "to" and child.dep_ == "aux" for child in governed.children)
+        mood = _GOVERNED.get(verb.lemma_) if to or verb.lemma_ != "go" else None  # «I went hiking»
+        if mood:
+            yield mood, f"under {mood}"
+
+
+def _kinds(verb: Token) -> Iterator[str]:
+    """Yield the marks of a question, of an order, and of the verb's tense and place."""
+    doc, root = verb.doc, verb
+    while root.head != root:
+        root = root.head
     if "?" in doc.text[-3:]:
-        marks.add("asks")
+        yield "asks"
     if len(doc) > 1 and doc[0].tag_ in ("WP", "WRB", "WDT", "WP$") and doc[1].pos_ in ("AUX", "VERB"):
-        marks.add("asks")
-    if len(doc) > 1 and doc[0].pos_ == "AUX" and doc[1].dep_ in _SUBJECTS:
-        marks.add("asks")
-    if not any(child.dep_ in _SUBJECTS for child in root.children) and root.tag_ == "VB":
-        marks.add("orders")
-    if verb.lemma_ in _OVER and verb == token:
-        ended = ended or (verb.lemma_ in ("quit", "stop", "leave", "sell", "cancel") and verb.tag_ in ("VBD", "VBN"))
-    marks |= {f"tag {verb.tag_}", f"dep {verb.dep_}"}
+        yield "asks"
+    if len(doc) > 1 and doc[0].pos_ == "AUX" and _is_subject(doc[1]):
+        yield "asks"
+    if root.tag_ == "VB" and not any(map(_is_subject, root.children)):
+        yield "orders"
+    yield f"tag {verb.tag_}"
+    yield f"dep {verb.dep_}"
     if any(child.dep_ == "aux" and child.lemma_ == "have" for child in verb.children):
-        marks.add("perfect")
-    return mood, negated, ended, frozenset(marks)
+        yield "perfect"
+
+
+def _is_subject(token: Token) -> bool:
+    return token.dep_ in _SUBJECTS
 
 
 def _is_condition(clause: Token) -> bool:
     return any(child.dep_ == "mark" and child.lower_ in _CONDITIONS for child in clause.children)
-
-
-def _worse(one: Mood, other: Mood) -> Mood:
-    order: tuple[Mood, ...] = ("fact", "planned", "wished", "unreal")
-    return max(one, other, key=order.index)

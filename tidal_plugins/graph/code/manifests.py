@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
+from xml.etree import ElementTree as Xml
 
 from tidal_plugins.graph.code.project import Fact, Thing
 from tidal_plugins.patterns import lazy_re
@@ -18,10 +19,6 @@ MAX_MANIFEST = 50_000
 _PYTHON = lazy_re(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?P<version>(?:[=<>!~]=?=?\s*[^;#\s,]+\s*,?\s*)*)")
 _GO = lazy_re(r"(?m)^[ \t]*(?:require\s+)?(?P<name>[\w.-]+\.[\w.-]+/\S+)\s+(?P<version>v\d\S*)")
 _GEM = lazy_re(r"(?m)^[ \t]*gem\s+[\"'](?P<name>[^\"'\n]+)[\"'](?:\s*,\s*[\"'](?P<version>[^\"'\n]+)[\"'])?")
-_REFERENCE = lazy_re(r"<PackageReference\b(?P<attributes>[^>]{0,500})>(?:\s*<Version>(?P<inner>[^<]*)</Version>)?")
-_ATTRIBUTE = lazy_re(r"(Include|Version)\s*=\s*[\"']([^\"']*)[\"']")
-_MAVEN = lazy_re(r"<dependency>(?P<body>.{0,2000}?)</dependency>", re.DOTALL)
-_ELEMENT = lazy_re(r"<(groupId|artifactId|version)>\s*([^<]*?)\s*</")
 
 
 class Declared(NamedTuple):
@@ -139,31 +136,30 @@ def _gemfile(text: str) -> Manifest:
 
 
 def _pom(text: str) -> Manifest:
-    rest = text
-    for element in ("parent", "dependencyManagement", "dependencies", "build", "profiles"):
-        rest = _without(rest, element)
-    own = dict(_ELEMENT.findall(rest)[::-1])
-    found = []
-    for one in _MAVEN.finditer(text):
-        parts = dict(_ELEMENT.findall(one["body"])[::-1])
-        version = parts.get("version", "")
-        found.append(Declared(f"{parts.get('groupId', '')}:{parts.get('artifactId', '')}".strip(":"), version))
-    return own.get("artifactId", ""), found
-
-
-def _without(text: str, element: str) -> str:
-    """Return a text of XML without the first element of a name, which may stand in others."""
-    start = text.find(f"<{element}>")
-    end = text.find(f"</{element}>", start)
-    return text if min(start, end) < 0 else text[:start] + text[end:]
+    project = _xml(text)
+    found = [
+        Declared(":".join(filter(None, (_child(one, "groupId"), _child(one, "artifactId")))), _child(one, "version"))
+        for one in project.findall(".//{*}dependency")
+    ]
+    return _child(project, "artifactId"), found
 
 
 def _csproj(text: str) -> Manifest:
-    found = []
-    for one in _REFERENCE.finditer(text):
-        given = dict(_ATTRIBUTE.findall(one["attributes"]))
-        found.append(Declared(given.get("Include", ""), given.get("Version", "") or (one["inner"] or "").strip()))
-    return "", found
+    packages = _xml(text).findall(".//{*}PackageReference")
+    return "", [Declared(one.get("Include", ""), one.get("Version", "") or _child(one, "Version")) for one in packages]
+
+
+def _xml(text: str) -> Xml.Element:
+    if "<!DOCTYPE" in text:
+        raise ValueError("document types are not read")  # they may include files, and swell without end
+    try:
+        return Xml.fromstring(text)
+    except Xml.ParseError as error:
+        raise ValueError(str(error)) from error
+
+
+def _child(element: Xml.Element, name: str) -> str:
+    return (element.findtext(f"{{*}}{name}") or "").strip()
 
 
 _READERS: Mapping[str, Callable[[str], Manifest]] = {

@@ -5,12 +5,14 @@ What they are done with is loaded when there is a job.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from tidal_plugins.errors import Closed, EmbeddingError, StorageError
+from tidal_plugins.aio import in_time
+from tidal_plugins.errors import Closed, ComponentError, EmbeddingError, StorageError
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL, Budget
 from tidal_plugins.jobs.handler import Handler
@@ -34,6 +36,21 @@ READ = "job:read"
 
 EpisodesOf = Callable[[Scope, Collection[str]], Mapping[str, Episode]]
 """Returns the episodes of a scope that are found, by id."""
+
+
+R = TypeVar("R")
+
+
+def asked(ask: Callable[[], R], seconds: float, stopped: Callable[[], bool], name: str) -> R:
+    """Return the answer of a model. Raises ``Closed`` if the memory was closed meanwhile, and whatever it raises."""
+    try:
+        return in_time(ask, seconds, given_up=stopped)
+    except InterruptedError as error:
+        raise Closed(f"the memory was closed while {name} was at work; the turns stay queued") from error
+    except KeyboardInterrupt as error:
+        if threading.current_thread() is threading.main_thread():
+            raise
+        raise ComponentError(f"{name} ended with KeyboardInterrupt") from error
 
 
 @dataclass(slots=True)

@@ -62,29 +62,21 @@ class Watermark:
             documents = self._storage.documents(self._scope, self._collection)
         return {_key(one.key): str(one.value) for one in documents if one.key != HEAD}
 
-    def expect(self, keys: Iterable[Key]) -> None:
-        """Note what the sink is about to get or to lose."""
-        self._write(dict.fromkeys(keys, UNCONFIRMED), ())
-
-    def confirm(self, written: Mapping[Key, str], removed: Collection[Key]) -> None:
-        """Note what the sink has now, and forget what it no longer has."""
-        self._write(written, removed)
-
     def digest(self, item: object) -> str:
         """Return a digest of what a sink gets, which tells nothing without the key of the store."""
         return blake2b(f"{FORM} {item!r}".encode(), key=secret(self._storage), digest_size=12).hexdigest()
 
-    def _write(self, written: Mapping[Key, str], removed: Collection[Key]) -> None:
+    def note(self, written: Mapping[Key, str], removed: Collection[Key] = ()) -> None:
+        """Note what the sink has now, or is about to get or to lose, and forget what it no longer has."""
         with self._storage.transaction():
-            self._check()
+            head = read_document(self._storage, self._scope, self._collection, HEAD)
+            if head is None or head.value != self._run:
+                raise Conflict(
+                    f"another process began to mirror to {shown(self._sink)} meanwhile; let one do it at a time"
+                )
             values = {_name(key): digest for key, digest in written.items()}
             self._storage.write_documents(self._scope, self._collection, values)
             self._storage.erase_documents(self._scope, self._collection, [_name(key) for key in removed])
-
-    def _check(self) -> None:
-        head = read_document(self._storage, self._scope, self._collection, HEAD)
-        if head is None or head.value != self._run:
-            raise Conflict(f"another process began to mirror to {shown(self._sink)} meanwhile; let one do it at a time")
 
 
 def _name(key: Key) -> str:
@@ -266,10 +258,10 @@ def mirror(
     gone = [key for key in {**dict.fromkeys(known), **dict.fromkeys(sorted(there))} if key not in items]
     changed = [key for key in items if full or key not in there or known.get(key) != digests[key]]
     for keys, batch in _batches(SinkBatch(graph, "/".join(scope)), gone, changed, items):
-        watermark.expect(keys)
+        watermark.note(dict.fromkeys(keys, UNCONFIRMED))
         _ask(sink, lambda batch=batch: sink.apply(batch))  # type: ignore[misc]
         written = {key: digests[key] for key in keys if key in items}
-        watermark.confirm(written, [key for key in keys if key not in items])
+        watermark.note(written, [key for key in keys if key not in items])
     counts = {kind: sum(key[0] == kind for key in changed) for kind in THINGS}
     return Mirrored(**counts, removed=len(there.difference(items)), unchanged=len(items) - len(changed))
 

@@ -7,16 +7,14 @@ process was faster.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ComponentError
 from tidal_plugins.graph.code.reader import CodeReader, CodeReading
-from tidal_plugins.graph.handlers import EpisodesOf
+from tidal_plugins.graph.handlers import EpisodesOf, asked
 from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
 from tidal_plugins.jobs.queue import Job, Jobs
@@ -162,14 +160,7 @@ class EpisodeReader:
                 texts
             )
         ask = partial(self.extractor.extract_graph, texts)
-        try:
-            found = in_time(ask, self.timeout, given_up=self.stopped)
-        except InterruptedError as error:
-            raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
-        except KeyboardInterrupt as error:
-            if threading.current_thread() is threading.main_thread():
-                raise
-            raise ComponentError("the extractor ended with KeyboardInterrupt") from error
+        found = asked(ask, self.timeout, self.stopped, "the extractor")
         return _checked(found, len(texts))
 
 

@@ -4,18 +4,16 @@ graph, values into the facts, summaries into the episodes."""
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pydantic import BaseModel
 
-from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ComponentError, InvalidInput, StorageError
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import mentioned
-from tidal_plugins.graph.handlers import EpisodesOf
+from tidal_plugins.graph.handlers import EpisodesOf, asked
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
 from tidal_plugins.graph.reader.budget import CHARS_PER_TOKEN, Budget, Spent
 from tidal_plugins.graph.reader.prompt import JSON_LINES, Answer, Context, NumberedText, TurnsRead, prompt, read
@@ -223,38 +221,29 @@ class ModelIndexer:
 
     # asking
 
-    def _ask(self, asked: str) -> Answer:
+    def _ask(self, text: str) -> Answer:
         """Return an answer: a structure if the model has them, else lines of JSON."""
         try:
-            return read(self._answer(asked, TurnsRead))
+            return read(self._answer(text, TurnsRead))
         except (StorageError, Closed, Spent, TimeoutError):
             raise
         except Exception as error:
             logger.debug("a model gave no structure: %s", type(error).__name__)
-        return read(self._answer(f"{asked}\n\n{JSON_LINES}", None))
+        return read(self._answer(f"{text}\n\n{JSON_LINES}", None))
 
-    def _answer(self, asked: str, schema: type[BaseModel] | None) -> str | Mapping[str, object]:
+    def _answer(self, text: str, schema: type[BaseModel] | None) -> str | Mapping[str, object]:
         if self.reader is None:
             raise ComponentError("nobody reads")
         self.budget.take_call(self.scope, self.jobs.now())
         try:
-            answer = in_time(
-                partial(self.reader.answer, asked, schema),
-                self.tuning.models.timeout,
-                given_up=self.jobs.throttle.stopped,
-            )
-        except InterruptedError as error:
-            raise Closed("the memory was closed while a model was reading; the turns stay queued") from error
+            ask = partial(self.reader.answer, text, schema)
+            answer = asked(ask, self.tuning.models.timeout, self.jobs.throttle.stopped, "the model")
         except NotImplementedError:  # nothing was asked
             self.budget.give_back_call(self.scope, self.jobs.now())
             raise
-        except KeyboardInterrupt as error:
-            if threading.current_thread() is threading.main_thread():
-                raise
-            raise ComponentError("the model ended with KeyboardInterrupt") from error
         if not isinstance(answer, ModelAnswer):
             raise ComponentError(f"a reader returns a ModelAnswer, got {type(answer).__name__}")
-        tokens_in, tokens_out = _tokens(answer.tokens_in, asked), _tokens(answer.tokens_out, str(answer.content))
+        tokens_in, tokens_out = _tokens(answer.tokens_in, text), _tokens(answer.tokens_out, str(answer.content))
         self.budget.add_tokens(self.scope, tokens_in, tokens_out, self.jobs.now())
         return answer.content
 

@@ -58,7 +58,7 @@ class KnowledgeGraph(GraphQueries):
         now = self._clock()
         with self._storage.snapshot():
             graph = self._graph()
-            entity = self._find.entity(graph, name, type)
+            entity = self._chosen(graph, name, type)
             rows = self._storage.links(self._scope, WhereLinks(ends=graph.merged.members(entity.id), kinds=KINDS))
             relations = graph.shown(newest_of(rows, now))
             ends = {end for one in relations for end in (one.subject, one.object)}
@@ -95,9 +95,7 @@ class KnowledgeGraph(GraphQueries):
         """
         with self._storage.transaction():
             graph = self._graph()
-            made = join(
-                self._storage, self._scope, self._find.root(graph, keep), self._find.root(graph, absorb), self._clock()
-            )
+            made = join(self._storage, self._scope, self._root(graph, keep), self._root(graph, absorb), self._clock())
             self._refit(made)
             mark_around(self._storage, self._scope, self._clock(), [made.kept, made.absorbed])
             return made

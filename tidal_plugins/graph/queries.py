@@ -50,58 +50,6 @@ class Span(NamedTuple):
     confidence: float
 
 
-class Lookup:
-    """Looks up entities and relations of one scope. Use it inside a snapshot."""
-
-    def __init__(self, storage: Storage, scope: Scope) -> None:
-        self._storage = storage
-        self._scope = scope
-
-    def entity(self, graph: StoredGraph, name: str, type_: str | None = None) -> Entity:
-        """Return the entity of this name or id.
-
-        The one that is written so comes first (``order`` is not ``Order``), then a technical one, then the one with
-        the most episodes.
-        """
-        found = graph.entities(self._ids(graph, name))
-        chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
-        if not chosen:
-            raise NotFound(
-                f"no entity {shown(name)} in scope {shown_scope(self._scope)}; graph.search finds similar names"
-            )
-        return max(
-            chosen,
-            key=lambda entity: (entity.name == name, entity.category == "technical", len(entity.episodes), entity.id),
-        )
-
-    def root(self, graph: StoredGraph, name: str) -> str:
-        """Return the id of the entity of this name or id."""
-        ids = self._ids(graph, name)
-        return ids[0] if len(ids) == 1 else self.entity(graph, name).id
-
-    def row(self, id_: str) -> Link:
-        """Return the link of a relation as it is believed now. Raises ``NotFound``."""
-        found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
-        if not found:
-            raise NotFound(f"no relation {shown(id_)} in scope {shown_scope(self._scope)}")
-        return found[0]
-
-    def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:
-        """Return the ids of everything that an episode or a thread mentions or is evidence of."""
-        told = set() if episode is None else {bare_id(episode)}
-        if thread is not None:
-            entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={str(label(thread, "thread"))}))
-            ids = {entry.id for entry in entries}
-            told = ids if episode is None else told & ids
-        return {link.source for link in self._storage.links(self._scope, WhereLinks(targets=told, kinds=[kind]))}
-
-    def _ids(self, graph: StoredGraph, name: str) -> list[str]:
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInput(f"an entity is given by its name or id, got {shown(name)}")
-        known = [name] if nodes(self._storage, self._scope, [name]) else called(self._storage, self._scope, name)
-        return list(dict.fromkeys(map(graph.merged.root, known)))
-
-
 def quoted(spans: Iterable[Span], episodes: Episodes, limit: int | None = None, after: int = 0) -> list[Evidence]:
     """Return a page of evidence with its words from the episodes, the newest first."""
     ordered = sorted(spans, key=lambda span: (said_at(span.link), span.link.target, span.start), reverse=True)
@@ -280,7 +228,6 @@ class GraphQueries:
         self._scope = scope
         self._clock = clock
         self._settings = settings
-        self._find = Lookup(storage, scope)
         self._episodes = episodes
 
     # entities
@@ -293,7 +240,7 @@ class GraphQueries:
         most episodes. ``type`` picks one.
         """
         with self._storage.snapshot():
-            return self._find.entity(self._graph(each=None), name, type)
+            return self._chosen(self._graph(each=None), name, type)
 
     @question
     def entities(
@@ -310,7 +257,7 @@ class GraphQueries:
         with self._storage.snapshot():
             graph, among = self._graph(), None
             if episode is not None or thread is not None:
-                among = graph.merged.all_members(self._find.said_in(episode, thread, MENTIONED))
+                among = graph.merged.all_members(self._said_in(episode, thread, MENTIONED))
             known = nodes(self._storage, self._scope, among)
             chosen = [
                 id_
@@ -342,7 +289,7 @@ class GraphQueries:
         """Return where an entity is named, newest first, verbatim."""
         with self._storage.snapshot():
             graph = self._graph()
-            links = mentions(self._storage, self._scope, graph.merged.members(self._find.root(graph, entity)))
+            links = mentions(self._storage, self._scope, graph.merged.members(self._root(graph, entity)))
         spans = [Span(link, start, end, 1.0) for link in links for start, end in link.metadata["spans"]]
         return quoted(spans, self._episodes)
 
@@ -352,7 +299,7 @@ class GraphQueries:
     def relation(self, id: str) -> Relation:
         """Return a relation by its id, as it is believed now, with all its episodes and threads."""
         with self._storage.snapshot():
-            return self._graph(each=None).shown([self._find.row(id)])[0]
+            return self._graph(each=None).shown([self._row(id)])[0]
 
     @question
     def relations(
@@ -378,11 +325,11 @@ class GraphQueries:
         with self._storage.snapshot():
             graph = self._graph()
             ends = [
-                None if name is None else graph.merged.members(self._find.root(graph, name))
+                None if name is None else graph.merged.members(self._root(graph, name))
                 for name in (about, subject, object)
             ]
             where = WhereLinks(
-                ids=None if episode is None and thread is None else self._find.said_in(episode, thread),
+                ids=None if episode is None and thread is None else self._said_in(episode, thread),
                 kinds=KINDS,
                 ends=ends[0],
                 sources=ends[1],
@@ -405,7 +352,7 @@ class GraphQueries:
         most, passed = check_page(limit, after)
         with self._storage.snapshot():
             graph = self._graph()
-            where = WhereLinks(ends=graph.merged.members(self._find.root(graph, entity)), kinds=KINDS)
+            where = WhereLinks(ends=graph.merged.members(self._root(graph, entity)), kinds=KINDS)
             rows = self._storage.links(self._scope, where)
             rows.sort(key=lambda row: (row.valid_from or row.recorded_at, row.recorded_at, relation_id(row)))
             return graph.shown(page_of(rows, most, passed))
@@ -415,7 +362,7 @@ class GraphQueries:
         """Return where a relation was said, newest first, in the words of the episode: a page, or all of it."""
         most, passed = check_page(limit, after)
         with self._storage.snapshot():
-            row = self._find.row(relation.id if isinstance(relation, Relation) else relation)
+            row = self._row(relation.id if isinstance(relation, Relation) else relation)
             links = evidence_of(self._storage, self._scope, row.id)
         spans = [Span(link, link.metadata["start"], link.metadata["end"], link.weight) for link in links]
         return quoted(spans, self._episodes, most, passed)
@@ -458,7 +405,7 @@ class GraphQueries:
         predicates = None if predicate is None else [predicate]
         depth, limit = check_int(depth, "depth", 0, MAX_DEPTH), check_int(limit, "limit", 0)
         with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
-            return reach(view, self._find.root(graph, id), depth, limit)
+            return reach(view, self._root(graph, id), depth, limit)
 
     @question
     def impact(
@@ -479,7 +426,7 @@ class GraphQueries:
         each = check_int(limit, "limit", 0)
         with self._view(valid_at, believed_at, each, _words(predicates), inward=True) as (view, graph):
             depth = None if depth is None else check_int(depth, "depth", 0)
-            return affected(view, self._find.root(graph, id), depth, each)
+            return affected(view, self._root(graph, id), depth, each)
 
     @question
     def path(
@@ -496,7 +443,7 @@ class GraphQueries:
         The path from an entity to itself is empty. Only the most confident relations of each entity are followed.
         """
         with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
-            ends = self._find.root(graph, a), self._find.root(graph, b)
+            ends = self._root(graph, a), self._root(graph, b)
             return connect(view, *ends, check_int(depth, "depth", 0, MAX_DEPTH))
 
     aentity = in_thread(entity)
@@ -515,6 +462,50 @@ class GraphQueries:
     apath = in_thread(path)
 
     # names and ids
+
+    def _chosen(self, graph: StoredGraph, name: str, type_: str | None = None) -> Entity:
+        """Return the entity of this name or id.
+
+        The one that is written so comes first (``order`` is not ``Order``), then a technical one, then the one with
+        the most episodes.
+        """
+        found = graph.entities(self._ids(graph, name))
+        chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
+        if not chosen:
+            raise NotFound(
+                f"no entity {shown(name)} in scope {shown_scope(self._scope)}; graph.search finds similar names"
+            )
+        return max(
+            chosen,
+            key=lambda entity: (entity.name == name, entity.category == "technical", len(entity.episodes), entity.id),
+        )
+
+    def _root(self, graph: StoredGraph, name: str) -> str:
+        """Return the id of the entity of this name or id."""
+        ids = self._ids(graph, name)
+        return ids[0] if len(ids) == 1 else self._chosen(graph, name).id
+
+    def _row(self, id_: str) -> Link:
+        """Return the link of a relation as it is believed now. Raises ``NotFound``."""
+        found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
+        if not found:
+            raise NotFound(f"no relation {shown(id_)} in scope {shown_scope(self._scope)}")
+        return found[0]
+
+    def _said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:
+        """Return the ids of everything that an episode or a thread mentions or is evidence of."""
+        told = set() if episode is None else {bare_id(episode)}
+        if thread is not None:
+            entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={str(label(thread, "thread"))}))
+            ids = {entry.id for entry in entries}
+            told = ids if episode is None else told & ids
+        return {link.source for link in self._storage.links(self._scope, WhereLinks(targets=told, kinds=[kind]))}
+
+    def _ids(self, graph: StoredGraph, name: str) -> list[str]:
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInput(f"an entity is given by its name or id, got {shown(name)}")
+        known = [name] if nodes(self._storage, self._scope, [name]) else called(self._storage, self._scope, name)
+        return list(dict.fromkeys(map(graph.merged.root, known)))
 
     def _graph(self, *, each: int | None = -1) -> StoredGraph:
         each = self._settings.cited if each == -1 else each

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 from tidal_plugins.graph.code.outline import Call, Definition, Import, Outline, language_named, outline
@@ -136,20 +137,16 @@ def lines(block: Block) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-@dataclass(slots=True)
+@dataclass
 class _Outlined:
-    """Tells what the outline of a block says. A name stands in the line that the outline gives, or soon after."""
+    """The outline of a block. A name stands in the line that the outline gives, or soon after."""
 
     block: Block
     found: Outline
-    starts: list[int] = field(default_factory=list)
-    names: dict[str, Mention] = field(default_factory=dict)
-    imported: set[str] = field(default_factory=set)
 
     def said(self) -> Found:
+        """Yield what the block imports, defines, extends and calls, and the variables that it names."""
         text, block = self.block.text, self.block
-        lengths = (len(line) + 1 for line in text[block.start : block.end].split("\n"))
-        self.starts = [*accumulate(lengths, initial=block.start)]
         for each in self.found.imports:
             yield from self._import(each)
         for one in self.found.definitions.values():
@@ -164,8 +161,23 @@ class _Outlined:
             for match in pattern.finditer(text, block.start, block.end):
                 yield mention(text, "variable", *match.span("name"))
 
+    @cached_property
+    def starts(self) -> list[int]:
+        lines = self.block.text[self.block.start : self.block.end].split("\n")
+        return [*accumulate((len(line) + 1 for line in lines), initial=self.block.start)]
+
+    @cached_property
+    def names(self) -> dict[str, Mention]:
+        """Return where the names of definitions stand."""
+        found = self.found.definitions.values()
+        places = {one.name: self._at(one.kind, one.name.rpartition(".")[2], one.line) for one in found}
+        return {name: place for name, place in places.items() if place}
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        return frozenset(name for one in self.found.imports for name in one.names)
+
     def _import(self, one: Import) -> Found:
-        self.imported |= one.names.keys()
         module = self._at("module", one.module, one.line, before="['\"]") or self._at("module", one.module, one.line)
         if module:
             yield module
@@ -176,12 +188,8 @@ class _Outlined:
             yield from filter(None, [self._at(type, name, one.line, beside=module)])
 
     def _defined(self, one: Definition) -> Found:
-        own = one.name.rpartition(".")[2]
-        name = self._at(one.kind, own, one.line)
-        if name is None:
-            return
-        self.names[one.name] = name
-        if own == "constructor" or (own.startswith("__") and own.endswith("__")):
+        name = self.names.get(one.name)
+        if name is None or name.name == "constructor" or (name.name.startswith("__") and name.name.endswith("__")):
             return  # every class has one
         yield name
         if one.owner in self.names:

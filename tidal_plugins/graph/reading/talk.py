@@ -6,6 +6,7 @@ What is asked, imagined or joked is never kept; what is planned or wished is kep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -333,8 +334,8 @@ def _validity(draft: Draft) -> tuple[datetime | None, datetime | None]:
     return since, until
 
 
-def _date(match: object) -> datetime | None:
-    groups = match.groupdict()  # type: ignore[attr-defined]
+def _date(match: re.Match[str]) -> datetime | None:
+    groups = match.groupdict()
     try:
         if groups["iso"]:
             return datetime.fromisoformat(groups["iso"]).replace(tzinfo=UTC)

@@ -86,16 +86,7 @@ class TurnReading(Handler[Extracted]):
 
         settings, compaction = self.tuning.graph, self.tuning.compaction
         stopped, timeout = self.jobs.throttle.stopped, self.tuning.models.timeout
-        reader = EpisodeReader(
-            self.extractor,
-            settings.max_chars,
-            timeout,
-            stopped,
-            self.entry_id,
-            self.frames,
-            settings.language_model,
-            settings.relation_threshold,
-        )
+        reader = EpisodeReader(self.extractor, settings, timeout, stopped, self.entry_id, self.frames)
         extra, foreign = compaction.file_tools, compaction.system_paths
         code = CodeReader(self.storage, scope, extra, foreign, settings.max_assertions)
         indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings, self.episodes, reader, code)

@@ -113,22 +113,18 @@ MAX_FOUND, MAX_FOUND_CHARS = 10_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReader:
-    """Reads episodes with ``extractor``, or by their form and parse if it is ``None``: then talk is read by spaCy's
-    ``model``, and relations likelier than ``threshold`` are kept.
+    """Reads episodes with ``extractor``, or by their form and parse if it is ``None``.
 
-    ``max_chars`` is the number of characters read of one message, ``timeout`` the seconds to wait for the extractor.
-    ``stopped`` returns whether the memory was closed meanwhile. ``entry_id`` returns the id of a message's entry.
-    What recall showed, in ``frames``, is not read.
+    ``timeout`` is the number of seconds to wait for the extractor. ``stopped`` returns whether the memory was closed
+    meanwhile, ``entry_id`` the id of a message's entry. What recall showed, in ``frames``, is not read.
     """
 
     extractor: GraphExtractor | None
-    max_chars: int
+    settings: GraphTuning
     timeout: float
     stopped: Callable[[], bool]
     entry_id: Callable[[Episode, Message], str]
     frames: Frames
-    model: str | None = None
-    threshold: float | None = None
 
     def read(self, episode: Episode, skipped: Collection[int] = ()) -> list[Reading]:
         """Return what each message of an episode names and asserts, without those at the ``skipped`` places. Secrets
@@ -140,7 +136,7 @@ class EpisodeReader:
         has_text = [place for place, message in enumerate(episode.messages) if _has_text(message)]
         positions = [place for place in has_text if place not in skipped]
         said = [self.frames.blank(episode.messages[place].text) for place in positions]
-        texts = [blanked(text)[: self.max_chars] for text in said]
+        texts = [blanked(text)[: self.settings.max_chars] for text in said]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)
         return [self._reading(episode, position, extraction) for position, extraction in pairs]
@@ -154,11 +150,9 @@ class EpisodeReader:
     def _extract(self, texts: Sequence[str]) -> Sequence[Extraction]:
         if self.extractor is None:
             from tidal_plugins.graph.reading.extractor import RuleExtractor  # loading it takes a while
-            from tidal_plugins.graph.reading.talk import THRESHOLD
 
-            return RuleExtractor(self.model, THRESHOLD if self.threshold is None else self.threshold).read_episode(
-                texts
-            )
+            settings = self.settings
+            return RuleExtractor(settings.language_model, settings.relation_threshold).read_episode(texts)
         ask = partial(self.extractor.extract_graph, texts)
         found = asked(ask, self.timeout, self.stopped, "the extractor")
         return _checked(found, len(texts))

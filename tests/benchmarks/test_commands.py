@@ -15,7 +15,6 @@ from benchmarks import (
     peers,
     presence,
     retrieval,
-    scale_model,
     stories,
     story,
 )
@@ -23,7 +22,6 @@ from benchmarks.stories import Outcome, live
 from benchmarks.story_checks import TYPES
 from benchmarks.trust import __main__ as trust
 from tests.benchmarks.data import (
-    ada,
     apiary,
     garden,
     openai_run,
@@ -63,18 +61,6 @@ def test_recall(tmp_path: Path, capsys: Printed) -> None:
     assert {"plain RRF", "vectors only", "balanced", "tidal", "attention", "no keywords"} <= cells
     [found] = [line for line in printed.splitlines() if line.startswith("│ keywords only")][:1]
     assert found.split("│")[5].strip().startswith("83.3"), "«Put wire over them» shares no word with its question"
-
-
-def test_recall_leaves_out_what_it_is_told_to_and_asks_people_at_their_time(tmp_path: Path, capsys: Printed) -> None:
-    data = [
-        str(written(tmp_path / f"{one.__name__}.json", given)) for one, given in ((garden, [garden()]), (ada, ada()))
-    ]
-    options = ["--no-ablation", "--profiles", "balanced", "--limit-questions", "1"]
-    retrieval.main([*HASHING, *options, "--data", *data])
-    printed = capsys.readouterr().out
-    assert printed.count(", 1 questions") == 2
-    assert "one step changed" not in printed
-    assert "tidal" not in printed
 
 
 def test_compaction(tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,17 +131,6 @@ def test_presence(tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPat
         "it said enough for a day already",
     ):
         assert part in printed
-
-
-def test_the_model_of_nodes(tmp_path: Path, capsys: Printed) -> None:
-    rows = [{"bytes_per_entry": 9_000, "recalls_per_second": 50.0, "calls": {"record": {"p50_ms": 25.0}}}]
-    path = written(tmp_path / "scale.json", {"cores": 2, "processes": 8, "rows": rows})
-    scale_model.main(["--measured", str(path), "--entries", "1e9", "--recalls", "10000", "--record-core-ms", "30"])
-    printed = capsys.readouterr().out
-    lines = {" ".join(line.split()) for line in printed.splitlines()}
-    assert any("9,000 │ bytes on disk" in line and "scale.py" in line for line in lines)
-    assert any("30 │ ms of one core for a record" in line and "assumed" in line for line in lines)
-    assert "1,000 M" in printed
 
 
 def test_trust_runs_the_arms_that_are_named(monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from benchmarks import affect, compaction, presence, story_checks
+from benchmarks import affect, compaction, story_checks
 from benchmarks.compaction_arms import Opener
 from benchmarks.compaction_cases import Asked as AskedOfCase
 from benchmarks.compaction_cases import Case, Fact, Shown
@@ -20,10 +18,9 @@ from benchmarks.scale_model import Assumptions, measured, plan
 from benchmarks.story_checks import File
 from benchmarks.tables import METRICS, ndcg, ranks_of, recall, reciprocal_rank, scores
 from tests.benchmarks.data import written
-from tidal_plugins import Affect, ContextOverflow, HashingEmbedder, Message
+from tidal_plugins import Affect, ContextOverflow, Message
 from tidal_plugins.affect.embedding import LABELS
 from tidal_plugins.model.graph import Relation
-from tidal_plugins.protocols import Embedder  # fmt: skip
 from tidal_plugins.scoring.text import terms
 
 # recall
@@ -91,41 +88,6 @@ def test_polarity_leaves_out_comments_of_no_sign_or_two_and_labels_are_scored_at
     found = affect.named(affect.Comments(["", ""], [{"joy"}, {"anger"}]), [sure, sure])
     assert found["likeliest label"] == 50.0
     assert found["labels F1"] == pytest.approx(100 * (2 / 3) / len(LABELS))
-
-
-@pytest.mark.slow
-def test_the_pairs_are_sixty_about_one_thing_each_and_favour_no_side(minilm: Embedder) -> None:
-    told = json.loads(affect.PAIRS.read_text("utf-8"))
-    assert len({pair["asked"] for pair in told}) == 60
-    asked, glad, upset = (minilm.embed([pair[name] for pair in told]) for name in ("asked", "glad", "upset"))
-    gaps = (asked * glad).sum(axis=1) - (asked * upset).sum(axis=1)
-    assert abs(np.median(gaps)) < 0.03
-    assert np.abs(gaps).max() < 0.16
-    assert (glad * upset).sum(axis=1).min() > 0.5
-
-
-@pytest.mark.xfail(strict=True, reason="a visit that comes a week later does not take the place of its first date")
-def test_the_month_of_the_documentation_says_what_is_due_and_nothing_false() -> None:
-    [story] = presence.read(presence.OWN)
-    month = presence.live(story, presence.OWN_ZONE, HashingEmbedder())
-    said = "\n".join(one.message.text for one in month.said)
-    for due in ("bottles from Herr Zoller", "inspector from the district", "20 September", "juice tax form", "tour"):
-        assert due in said
-    assert "Friday 25 September" in said
-    for never in ("18 September", "silver leaf", "Saturday", "hose clamp"):
-        assert never not in said
-    assert len({one.at.date() for one in month.said}) == len(month.said)
-
-
-def test_the_source_s_case_and_the_curve_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    moods = list(presence.moods())
-    assert moods[0].valence == pytest.approx(presence.UPSET.valence)
-    assert 0.5 <= moods[-1].valence <= 0.75
-    assert list(presence.case().columns[-2].cells)[1] == "0.515"
-    assert presence.curve().row_count == presence.HOURS // 6 + 1
-    monkeypatch.setattr(presence, "TICKS", 50)
-    monkeypatch.setattr(presence, "THREADS", 20)
-    assert "with the same state" in presence.ticking()
 
 
 # stories

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from tests.compaction.test_file_replay import DONE, compacted, shown
 from tests.sentences import sentences
-from tidal_plugins import Message, ToolCall
+from tidal_plugins import Compaction, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
 from tidal_plugins.model.compaction import RestoredFile
 
 Call = tuple[str, dict[str, Any], str]
+
+ROOMY = Settings(
+    compaction={"max_files": 50},
+    tuning={"compaction.file": 0.9, "compaction.files": 0.9, "compaction.least": 0.05, "compaction.target": 0.2},
+)
+DONE = [Message("assistant", "It is done.", "done"), Message("user", "What is left to do?", "now")]
+
+
+def compacted(history: list[Message], files: Any = None) -> Compaction:
+    with TidalMemory("memory://", embedder=HashingEmbedder(), settings=ROOMY) as memory:
+        compactor = memory.compactor(max_tokens=100_000, files=files)
+        return compactor.compact(history, thread="s", force="compact")
+
+
+def shown(file: RestoredFile) -> dict[int, str]:
+    """The lines that a restored file shows, by number."""
+    text = file.content.removeprefix(f"{file.header}\n") if file.header else file.content
+    lines = text.split("\n")
+    found = [re.fullmatch(r" *(\d+)\t(.*)", line) for line in lines]
+    if any(found):
+        assert all(each or line == "…" for each, line in zip(found, lines, strict=True))
+        return {int(each[1]): each[2] for each in found if each}
+    return dict(enumerate(text.removesuffix("\n").split("\n"), 1))
+
 
 TEXT = "import tide\n\nHEIGHT = 3\nNAME = 'pier'\n"
 NUMBERED = "     1\timport tide\n     2\t\n     3\tHEIGHT = 3\n     4\tNAME = 'pier'"

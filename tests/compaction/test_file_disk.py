@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.test_file_dialects import NUMBERED, Call, bash
-from tests.compaction.test_file_replay import DONE, compacted
+from tests.compaction.test_file_dialects import DONE, NUMBERED, Call, bash, compacted
 from tests.waiting import PATIENCE
 from tidal_plugins import DiskFiles, HashingEmbedder, InvalidInput, Message, TidalMemory, ToolCall
 from tidal_plugins.model.compaction import RestoredFile

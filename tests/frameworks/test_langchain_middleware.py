@@ -13,7 +13,7 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -43,17 +43,6 @@ def agent(memory):
         return create_agent(model, list(tools), middleware=middleware, **options)
 
     return make
-
-
-def test_an_agent_without_tools_or_checkpointer_remembers_too_beside_its_prompt(memory, agent, says):
-    model = says("Noted.", "A standard.")
-    app = agent(model, tools=(), system_prompt="Be kind.")
-    app.invoke(user(FACT))
-    app.invoke(user(ASK))
-    assert [message.type for message in model.shown[1]] == ["system", "human"]
-    assert model.shown[1][0] == SystemMessage("Be kind.")
-    assert FACT in model.shown[1][1].text
-    assert [said(episode) for episode in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "A standard."]]
 
 
 def test_what_surfaced_is_private_and_plain(reminded, agent, says):

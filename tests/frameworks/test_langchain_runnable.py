@@ -191,15 +191,6 @@ async def test_a_stream_streams_on_within_a_chain_and_events_are_those_of_the_ru
 # failures
 
 
-async def test_a_call_that_fails_is_not_recorded_and_can_be_retried(reminded, says, style):
-    app = with_memory(says(ConnectionError("away"), "A standard."), reminded)
-    with pytest.raises(ConnectionError):
-        await style(app, ASK, thread("friday"))
-    assert reminded.episodes.list(thread="friday") == []
-    await style(app, ASK, thread("friday"))
-    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
-
-
 @pytest.mark.parametrize("outside", [False, True])
 def test_retries_get_the_same_whisper_and_no_further_recall(reminded, says, embedder, outside):
     model = says(ConnectionError("away"), "A standard.")

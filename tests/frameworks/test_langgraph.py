@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -16,7 +16,7 @@ from langgraph.managed import RemainingSteps
 from langgraph.prebuilt import InjectedStore, ToolNode, create_react_agent
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from langgraph.types import Command, RetryPolicy, Send, interrupt
+from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, TidalStore, model_input, tidal_pre_model_hook
@@ -37,12 +37,6 @@ from tests.frameworks.conftest import (
     user,
 )
 from tidal_plugins import InvalidInput
-
-RETRY = RetryPolicy(max_attempts=3, initial_interval=0.001, jitter=False)
-
-
-def answers(text):
-    return lambda state: {"messages": [AIMessage(text)]}
 
 
 def sequence(*nodes, state=TidalState):
@@ -72,20 +66,14 @@ def test_a_run_that_skips_recall_shows_its_own_messages(reminded, says):
 # failures and interrupts
 
 
-def test_a_node_that_fails_twice_is_retried(reminded, says, embedder):
-    def answer(state):
-        embedder.failures = 2
-        return {"messages": [AIMessage("A standard.")]}
-
-    embedder.failures = 2
-    graph_of(reminded, answer, retry=RETRY).compile().invoke(user(ASK), thread("friday"))
-    model = says(ConnectionError("away"), ConnectionError("away"), "A standard.")
-    embedder.calls.clear()
-    graph_of(reminded, model, retry=RETRY).compile().invoke(user(ASK), thread("sunday"))
-    assert [MARK in shown[0].text for shown in model.shown] == [True, True, True]
-    assert embedder.recalls == [ASK]
-    for name in ("friday", "sunday"):
-        assert said(only(reminded, thread=name)) == [ASK, "A standard."]
+def test_a_turn_in_a_tool_loop_is_recorded_when_it_is_over(memory):
+    record, turn = RecordNode(memory), [HumanMessage("Tick.", id="h1"), ticks(60, text="\n\n")]
+    assert record.invoke({"messages": turn}) == {}
+    turn.append(ToolMessage("tick", tool_call_id="call-60", id="t1"))
+    record.invoke({"messages": turn})
+    assert memory.episodes.list() == []
+    record.invoke({"messages": [*turn, AIMessage("Ticks.")]})
+    assert said(only(memory)) == ["Tick.", "", "tick", "Ticks."]
 
 
 def test_a_thread_that_began_without_memory_is_caught_up_on(memory, says):
@@ -401,16 +389,6 @@ def test_branches_sent_out_recall_and_record_each_its_own(reminded):
     result = graph.compile().invoke({"topics": topics, "shown": []}, thread("fan"))
     assert [FACT in text for text in result["shown"]] == [True] + [False] * 3
     assert sorted(queries(reminded, thread="fan")) == sorted(topics)
-
-
-def test_nodes_side_by_side_raise_no_invalid_update_and_record_once(reminded):
-    graph = StateGraph(TidalState)
-    graph.add_node("recall", RecallNode(reminded)).add_node("record", RecordNode(reminded))
-    graph.add_node("plan", answers("Done.")).add_edge(START, "plan")
-    sent = ["recall"] * 3 + ["record"] * 3
-    graph.add_conditional_edges("plan", lambda state: [Send(name, state) for name in sent], ["recall", "record"])
-    graph.compile().invoke(user(ASK, id="h1"), thread("fan"))
-    assert queries(reminded, thread="fan") == [ASK]
 
 
 # the store in a graph

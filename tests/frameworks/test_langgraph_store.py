@@ -222,10 +222,6 @@ class TestTidalStore:
         assert (item and item.value) == found
         assert store.get(DOCS, "b").value == {"n": 9}
 
-    def test_an_empty_batch_has_no_results(self, store):
-        assert store.batch([]) == []
-        assert store.batch(iter([GetOp(DOCS, "a")])) == [None]
-
     def test_a_batch_with_a_bad_value_writes_nothing(self, store):
         with pytest.raises((TypeError, ValueError)):
             store.batch([PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": object()})])
@@ -263,11 +259,6 @@ class TestTidalStore:
         store.put(DOCS, "b", {"title": "wooden boat", "body": "jazz piano, tide gauge", "meta": {}})
         assert keys(store.search(DOCS, query="jazz piano"))[0] == "a"
         assert keys(store.search(DOCS, query="tide gauge"))[0] == "a"
-
-    def test_a_put_may_name_its_own_fields(self, store):
-        store.put(DOCS, "a", {"x": "jazz piano", "y": "kneading dough"}, index=["x"])
-        store.put(DOCS, "b", {"x": "kneading dough", "y": "jazz piano"}, index=["x"])
-        assert keys(store.search(DOCS, query="jazz piano"))[0] == "a"
 
     def test_elements_are_searched_each_on_its_own(self, store):
         texts = [{"content": text} for text in SONGS.values()]

@@ -11,7 +11,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory
 from llama_index.core.workflow import Context as WorkflowContext
 from llama_index.core.workflow import JsonSerializer
@@ -39,7 +38,7 @@ from tests.frameworks.conftest import (
     user,
 )
 from tests.frameworks.llama_index.conftest import ScriptedLLM
-from tidal_plugins import Closed, InvalidInput, Policy, TidalMemory
+from tidal_plugins import InvalidInput, Policy, TidalMemory
 
 PLANNER = Policy(allow={"reward", "annotate"}, max_signals=3, max_duration=timedelta(hours=1))
 ASKED: dict[str, Any] = {"policy": PLANNER, "agent": "planner"}
@@ -174,20 +173,6 @@ async def test_a_run_without_a_thread_has_no_session(pieces, says):
     assert pieces.sessions.list() == []
 
 
-async def test_a_fault_of_the_store_is_an_error_and_no_text_for_the_model(pieces):
-    chain, index = signal_tools(pieces, PLANNER), llama_index_tidal.signal_tools(pieces, **ASKED)
-    id_ = pieces.episodes.list()[0].id
-    ctx = WorkflowContext(FunctionAgent(llm=ScriptedLLM(replies=["-"]), tools=[]))
-    await ctx.store.set("memory", TidalChatMemory(pieces, thread="friday", **ASKED))
-    pieces.close()
-    for tool in chain:
-        with pytest.raises(Closed):
-            tool.invoke({"citation": id_, "note": "jazz"}, thread("t"))
-    for tool in index:
-        with pytest.raises(Closed):
-            await tool.acall(ctx=ctx, citation=id_, note="jazz")
-
-
 @pytest.mark.parametrize("scope", [by_context, by_config, ("user", "anna")])
 async def test_the_session_is_that_of_the_runs_user_in_the_scope_of_the_run(memory, says, run, scope):
     for piece in PIECES:
@@ -312,18 +297,6 @@ async def test_a_workflow_a_block_and_a_restored_context_feel_the_session(pieces
         await agent.run(ASK, ctx=WorkflowContext.from_dict(agent, saved, serializer=JsonSerializer()))
         assert whispers(door.shown(model))[0][0] == first[1]
         assert [info.accepted for info in memory.sessions.list()] == [1, 2]
-
-
-async def test_the_tools_take_the_chat_of_the_context(pieces):
-    ctx = WorkflowContext(FunctionAgent(llm=ScriptedLLM(replies=["-"]), tools=[]))
-    chat, citation = TidalChatMemory(pieces, thread="friday", **ASKED), pieces.episodes.list()[0].citation
-    chat.put(ChatMessage(ASK))
-    await ctx.store.set("memory", chat)
-    reward, annotate = llama_index_tidal.signal_tools(pieces, **ASKED)
-    told = [await reward.acall(ctx=ctx, citation=citation)]
-    told.append(await annotate.acall(ctx=ctx, citation=citation, note="Naima"))
-    assert [output.content.partition(":")[0] for output in told] == ["Rewarded", "Noted"]
-    assert "Naima" in lines(chat.get()[-1].content)[0]
 
 
 # what the model is told

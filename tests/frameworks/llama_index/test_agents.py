@@ -85,17 +85,6 @@ async def test_the_final_answer_of_a_react_agent_is_recorded_without_the_reasoni
     assert restored.get_all() == chat.get_all(), "the history keeps what the agent wrote"
 
 
-async def test_a_turn_handed_from_agent_to_agent_is_one_episode(reminded, chat, says):
-    first, second = says(calling(("handoff", {"to_agent": "two", "reason": "it knows"}))), says("In the evening.")
-    one = FunctionAgent(name="one", description="asks", llm=first, tools=[], can_handoff_to=["two"])
-    two = FunctionAgent(name="two", description="knows", llm=second, tools=[])
-    await AgentWorkflow(agents=[one, two], root_agent="one").run(ASK, memory=chat)
-    episode = only(reminded, thread="friday")
-    assert (episode.query, episode.answer) == (ASK, "In the evening.")
-    assert [call.name for call in episode.tool_calls] == ["handoff"]
-    assert FACT in str(second.shown[0])
-
-
 @pytest.mark.parametrize("workflow", [False, True], ids=["FunctionAgent", "AgentWorkflow"])
 async def test_a_context_that_was_serialised_and_restored_goes_on(reminded, chat, says, workflow):
     def made(model):
@@ -153,29 +142,6 @@ async def test_every_turn_is_shown_what_surfaced_and_recorded_in_every_style(rem
     assert MARK not in str(episodes)
     assert MARK not in str(engine.chat_history)
     assert episodes[1].surfaced
-
-
-@pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])
-def test_a_history_that_comes_with_each_call_is_recorded_once_and_a_failed_question_is_one_turn(
-    reminded, engines, says, name
-):
-    engine, history = engines[name](says(*["Noted."] * 3, RuntimeError("away"), "Here I am.")), []
-    if name == "condense_plus":
-        engine._skip_condense = True
-    for number in range(3):
-        engine.chat(f"Question {number}.", chat_history=history)
-        history = list(engine.chat_history)
-        assert len(history) == 2 * number + 2
-    with pytest.raises(RuntimeError):
-        engine.chat("Are you there?")
-    engine.chat("Are you there?")
-    *asked, last = reminded.episodes.list(thread="friday")
-    assert [episode.query for episode in asked] == [f"Question {n}." for n in range(3)]
-    assert (last.query.endswith("Are you there?"), last.answer) == (True, "Here I am.")
-    engine.reset()
-    assert engine.chat_history == []
-    engine.chat("Hello again.")
-    assert len(reminded.episodes.list(thread="friday")) == 5
 
 
 @pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])

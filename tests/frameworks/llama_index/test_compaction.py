@@ -17,7 +17,6 @@ from llama_index.core.base.llms.types import (
 )
 
 from llama_index_tidal import TidalChatMemory, restore_with
-from llama_index_tidal.messages import calls_of
 from tests.frameworks.conftest import open_memory, queries
 from tests.frameworks.llama_index.conftest import answer, calling, contents, result, size, unpaired, user, written
 from tests.waiting import PATIENCE
@@ -187,15 +186,6 @@ def reading(chat):
         talk(chat, [1])
     chat.put(user("And now?"))
     return chat
-
-
-def test_files_come_back_as_calls_with_results(reading):
-    view = reading.get()
-    files = [message for message in written(view) if message.part == "file"]
-    assert [message.role.value for message in files] == ["assistant", "tool"] * 2
-    assert {call.arguments["file_path"] for m in files for call in calls_of(m)} == {"/work/plan.md", "/work/crates.py"}
-    assert unpaired(view) == []
-    assert size(view).tokens <= LIMIT
 
 
 def test_files_come_back_in_messages_by_the_user_where_that_is_wanted(memory, reading):

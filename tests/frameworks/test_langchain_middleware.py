@@ -13,7 +13,7 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -43,6 +43,12 @@ def agent(memory):
         return create_agent(model, list(tools), middleware=middleware, **options)
 
     return make
+
+
+def test_without_a_human_message_nothing_is_recalled_or_recorded(memory, agent, says, embedder):
+    agent(says("Welcome!")).invoke({"messages": [SystemMessage("Greet.")]})
+    assert memory.episodes.list() == []
+    assert embedder.calls == []
 
 
 def test_what_surfaced_is_private_and_plain(reminded, agent, says):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.inspect.browser import Desk
 from tests.inspect.conftest import HOST, Browse, Visit
-from tidal_plugins import Forgotten, TidalMemory
+from tidal_plugins import Affect, Forgotten, TidalMemory
 from tidal_plugins.testing import NOON
 
 VIEWS = {
@@ -92,6 +92,16 @@ def test_a_relation_shows_who_said_it_and_a_web_what_comes_up_together(visit: Vi
         day = (NOON - timedelta(days=days)).date().toordinal()
         relations = client.get(f"/graph?name=Nora&day={day}").text.split(">Relations</h2>")[1].split("<h2")[0]
         assert ("mint" in relations) == there
+
+
+def test_profiles_beside_each_other_show_their_own_scores(visit: Visit, known: TidalMemory) -> None:
+    turn = "Where does my cousin Nora repair clocks?"
+    asked = {"turn": turn, "compare": "1", "b_profile": "tidal", "b_mood": "stirred: furious"}
+    _, left, right = visit(known).get("/", params=asked).text.split("<section")
+    there = known.recall(turn, limit=40, profile="tidal", affect=Affect(-0.8, 0.9))
+    assert "profile balanced" in left
+    assert "profile tidal" in right
+    assert f"score {there[0].score:.3f}" in right
 
 
 def test_lists_are_read_a_page_at_a_time(visit: Visit, known: TidalMemory) -> None:

@@ -18,7 +18,7 @@ from benchmarks import (
     stories,
     story,
 )
-from benchmarks.stories import Outcome, live
+from benchmarks.stories import live
 from benchmarks.story_checks import TYPES
 from benchmarks.trust import __main__ as trust
 from tests.benchmarks.data import (
@@ -154,23 +154,6 @@ def test_every_type_of_check_is_asked_at_its_time() -> None:
     assert {outcome.check.id: outcome.faults for outcome in outcomes if not outcome.passed} == {}
 
 
-def test_a_lived_turn_is_checked_by_its_own_whisper_and_scopes_are_lived_apart() -> None:
-    given = apiary()
-    check = {"type": "whisper", "scope": "ada", "why": "-"}
-    given["checks"] = [
-        {**check, "id": "own", "turn": given["sessions"][0]["turns"][0]["user"]},
-        {**check, "id": "of Ben", "scope": "ben", "turn": "Are bees on the roof?", "shows": []},
-        {**check, "id": "for all", "scope": "ben", "type": "recall", "query": "sting", "shows": [["with ice"]]},
-        {**check, "id": "refused", "type": "dossier", "topic": "the"},
-    ]
-    found = {outcome.check.id: outcome for outcome in live(story.parsed(given), HashingEmbedder(), TYPES)}
-    assert "meadow" not in found["own"].text
-    assert "roof" not in found["of Ben"].text
-    assert found["for all"].passed
-    assert found["refused"].faults[0].startswith("InvalidInput: ")
-    assert stories.failed(Outcome(found["own"].check, "", ("is empty",))).endswith("(nothing)\n")
-
-
 def test_stories_are_counted_by_type_and_story_and_hard_ones_apart(tmp_path: Path, capsys: Printed) -> None:
     given = apiary()
     given["checks"] += [{**given["checks"][2], "id": "lost", "shows": [["wasps"]]}]
@@ -190,18 +173,3 @@ def test_stories_are_counted_by_type_and_story_and_hard_ones_apart(tmp_path: Pat
     written(tmp_path / "apiary.json", apiary())
     stories.main(["--data", str(tmp_path), *HASHING, "-j", "2"])
     assert "13/13" in capsys.readouterr().out, "processes count the same"
-
-
-def test_files_that_are_no_stories_are_refused_by_name(tmp_path: Path) -> None:
-    late = apiary()
-    late["checks"][-1]["after_turn"] = 9
-    for value, options, match in (
-        (None, [], "holds no stories"),
-        ({"name": "apiary"}, [], r"apiary\.json is not a story: KeyError 'sessions'"),
-        (late, [], "no turn is where these checks are asked: mood"),
-        (apiary(), ["--only", "barn"], "no story of these names: barn"),
-    ):
-        if value:
-            written(tmp_path / "apiary.json", value)
-        with pytest.raises(SystemExit, match=match):
-            stories.main(["--data", str(tmp_path), *options])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compaction_cases, presence, trajectories
+from benchmarks import compaction_cases, trajectories
 from benchmarks.conversations import ADVERSARIAL, load
 from tests.benchmarks.data import ada, chat, garden, openai_run, swe_agent_run, written
 from tidal_plugins.compaction.state import history
@@ -86,18 +86,6 @@ def test_a_bad_file_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
             load(path)
         assert message in str(error.value)
         assert str(path) in str(error.value)
-
-
-def test_what_cannot_be_read_is_told_so(tmp_path: Path) -> None:
-    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
-    for name in ("", "missing.json", "bytes.json"):
-        with pytest.raises(SystemExit, match="cannot be read"):
-            load(tmp_path / name)
-    with pytest.raises(SystemExit, match=r"none\.json cannot be read"):
-        presence.read(written(tmp_path / "none.json", "{"))
-    for text in ("", "{", "[]", '[{"traj": [{"role": "user"}, 3]}]', '{"traj": 1}'):
-        with pytest.raises(SystemExit, match="bad"):
-            trajectories.load(written(tmp_path / "bad.json", text))
 
 
 # cases of compaction

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.histories import chat, chat_turn, loop, mark, question, said, size_of, step
+from tests.compaction.histories import chat, loop, mark, question, said, size_of, step
 from tests.compaction.oracle import WHISPER, checked, texts
 from tests.inside import dying
 from tests.waiting import PATIENCE, eventually, threads_end
@@ -238,20 +238,6 @@ def test_an_answer_that_was_thrown_away_is_told_nowhere(memory: TidalMemory, kep
 
 def check_all(memory: TidalMemory, history: list[Message], **options: Any) -> Compaction:
     return checked(memory, history, memory.compactor(max_tokens=1_500).compact(history, thread="s", **options))
-
-
-def test_turns_not_yet_recorded_are_recorded_as_the_adapters_would(check: Any, memory: TidalMemory) -> None:
-    history = [*chat(0, 20), NOW]
-    known = memory.record(messages=history[:2], thread="s")
-    compaction = check(history, max_tokens=limit(history, 0.9))
-    expected = {memory.episodes.id_of(f"m{number}-user", thread="s") for number in range(20)}
-    assert known.id in expected
-    assert {episode.id for episode in memory.episodes.list(thread="s")} == expected
-    assert set(compaction.ledger.episodes) == expected
-    for number in range(20):
-        memory.record(messages=chat_turn(number), thread="s")
-    assert len(memory.episodes.list(thread="s")) == 20
-    assert [episode.turn for episode in memory.episodes.list(thread="s")] == list(range(1, 21))
 
 
 @pytest.mark.parametrize("thread", [None, "s"])

@@ -139,16 +139,6 @@ def test_what_a_program_prints_into_a_file_is_a_doubt() -> None:
     assert (text(file), file.state, file.doubt) == (TEXT.rstrip("\n"), "edited", "Bash changed it")
 
 
-def test_the_titles_of_a_pager_are_no_lines_of_a_file() -> None:
-    assert after(bash("more sea.py", f"::::::::::::::\nsea.py\n::::::::::::::\n{TEXT}")) == {}
-
-
-def test_a_doubt_says_whether_the_file_was_named() -> None:
-    assert after(READ, bash("python tide.py sea.py"))["sea.py"].doubt == "python tide.py ran on it since"
-    assert after(READ, bash("make tides"))["sea.py"].doubt == "make tides ran since, which may change any file"
-    assert after(READ, bash("make tides"), bash("sed -i s/3/4/ sea.py"))["sea.py"].doubt == "sed ran on it since"
-
-
 def test_what_a_loop_writes_is_a_doubt_and_nothing_else() -> None:
     files = after(
         READ, ("Read", {"file_path": "pier.py"}, "PIER = 1"), bash("for n in 1 2; do echo $n >> pier.py; done")

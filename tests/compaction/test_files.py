@@ -101,12 +101,6 @@ def test_only_the_last_twenty_messages_are_searched(restored: Any, between: int)
     assert paths(files) == (["src/app.py"] if 2 * between + 4 <= 20 else [])
 
 
-def test_files_read_in_earlier_turns_of_the_last_messages_come_back_too(restored: Any) -> None:
-    earlier = [Message("user", "Read it.", "e1"), *read(1, "src/early.py"), Message("assistant", "Read.", "e2")]
-    history = [*chat(0, 40), *earlier, ASKED, *read(2, "src/late.py"), DONE, NOW]
-    assert set(paths(restored(history))) == {"src/early.py", "src/late.py"}
-
-
 @pytest.mark.parametrize("number", [0, 2])
 def test_what_tools_do_and_how_many_files_come_back_are_settings(open_memory: Any, check: Any, number: int) -> None:
     tools = {
@@ -135,11 +129,6 @@ def test_the_score_is_the_first_time_less_a_second_for_each_reading(
     assert paths(files) == order
     a = next(file for file in files if file.path == "a")
     assert (a.reads, a.seen) == (reads, NOON + timedelta(seconds=2.5))
-
-
-def test_at_most_five_files_come_back_the_best_ones(restored: Any) -> None:
-    files = restored(worked(*(read(n, f"src/f{n}.py", at=5.0 * n) for n in range(8))))
-    assert paths(files) == [f"src/f{n}.py" for n in (7, 6, 5, 4, 3)]
 
 
 def size(file: RestoredFile) -> Size:

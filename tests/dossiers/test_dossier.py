@@ -66,28 +66,12 @@ def test_without_a_model_it_quotes_what_is_about_the_topic_with_citations(bridge
             assert bridge.get(citation)
 
 
-def test_a_topic_is_one_however_it_is_written(bridge, dossiers):
-    first = dossiers.current("Bridge", NOON)
-    assert dossiers.current("  bridge ", NOON) == first
-    assert [found.topic for found in dossiers.all()] == ["Bridge"]
-
-
 @pytest.mark.parametrize("topic", ["the of and", "!?", "I", "", "  ", None, "x" * 500])
 def test_what_is_no_topic_is_refused(bridge, dossiers, topic):
     for call in (lambda: dossiers.current(topic, NOON), lambda: bridge.dossiers.drop(topic)):
         with pytest.raises(InvalidInput):
             call()
     assert dossiers.all() == []
-
-
-def test_a_topic_that_nobody_spoke_of_is_registered_and_empty_until_somebody_does(memory, dossiers, dossiers_of):
-    assert not dossiers.current("bridge", NOON)
-    assert [(d.topic, d.version) for d in dossiers.all()] == [("bridge", 0)]
-    memory.record("The bridge is up.", "Noted.")
-    assert "The bridge is up." in str(dossiers.current("bridge", NOON))
-    other = dossiers_of(memory.scoped("user", "42"))
-    assert other.all() == []
-    assert not other.current("bridge", NOON)
 
 
 def test_it_is_refreshed_after_two_hours_or_by_force_and_not_before(bridge, dossiers):

@@ -8,7 +8,6 @@ from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
     ModelFallbackMiddleware,
-    ModelRequest,
     ModelRetryMiddleware,
     SummarizationMiddleware,
 )
@@ -108,18 +107,6 @@ def test_what_other_middleware_adds_for_one_call_is_no_turn_and_what_it_hides_is
     app.invoke(user("Where are my oboe reeds from?"), thread("one"))
     (shown,) = model.shown[1]
     assert "My oboe reeds are from Ghent." in shown.text
-
-
-# streams
-
-
-def test_hooks_work_outside_a_graph(reminded, says):
-    middleware, seen = TidalMemoryMiddleware(reminded), []
-    state = user(ASK, id="h1")
-    middleware.wrap_model_call(ModelRequest(model=says(""), messages=state["messages"], state=state), seen.append)
-    assert FACT in seen[0].messages[0].text
-    middleware.after_agent({"messages": [*state["messages"], AIMessage("A standard.")]}, None)
-    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
 # a human in the loop, replays

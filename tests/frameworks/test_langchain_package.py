@@ -11,10 +11,10 @@ import langchain_tidal
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def python(code, *arguments):
+def python(code):
     paths = [str(ROOT), str(ROOT / "adapters")]
     code = f"import sys; sys.path[:0] = {paths!r}\n{code}"
-    return subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 def test_public_names_are_sorted_and_say_what_they_are():
@@ -26,38 +26,17 @@ def test_public_names_are_sorted_and_say_what_they_are():
         _ = langchain_tidal.Nothing
 
 
-@pytest.mark.slow
-def test_importing_it_loads_no_framework():
-    loaded = set(python("import langchain_tidal; print(*sys.modules)").split())
-    assert loaded & {"langchain", "langchain_classic", "langchain_core", "langgraph"} == set()
-
-
 OF_THE_CORE = "ChatModelExtractor SearchGraph TidalRetriever memory_tools reserved with_memory turns".split()
 
 
-@pytest.fixture(scope="module")
-def loaded():
-    """Return what each of these names loads that those before it had not, all in one process."""
-    code = """
-known = set()
-for name in sys.argv[1:]:
-    exec(f"from langchain_tidal import {name}")
-    print(name, *sys.modules.keys() - known)
-    known.update(sys.modules)
-"""
-    return {name: set(modules) for name, *modules in map(str.split, python(code, *OF_THE_CORE).splitlines())}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OF_THE_CORE)
-def test_what_needs_only_the_core_of_langchain_loads_no_more(loaded, name):
-    assert loaded[name] & {"langchain", "langchain_classic", "langgraph"} == set()
-
-
-@pytest.mark.slow
-def test_langgraph_s_nodes_need_no_langchain_beyond_its_core():
-    loaded = set(python("import langgraph_tidal; langgraph_tidal.CompactionNode; print(*sys.modules)").split())
-    assert loaded & {"langchain", "langchain_classic"} == set()
+def test_an_import_loads_no_framework_and_what_needs_only_the_core_of_langchain_no_more():
+    loaded = set(python("import langchain_tidal; print(*sys.modules)").split())
+    assert loaded & {"langchain", "langchain_classic", "langchain_core", "langgraph"} == set()
+    names = f"from langchain_tidal import {', '.join(OF_THE_CORE)}; print(*sys.modules)"
+    assert set(python(names).split()) & {"langchain", "langchain_classic", "langgraph"} == set()
+    nodes = set(python("import langgraph_tidal; langgraph_tidal.CompactionNode; print(*sys.modules)").split())
+    assert nodes & {"langchain", "langchain_classic"} == set()
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):

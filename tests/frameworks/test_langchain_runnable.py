@@ -180,14 +180,6 @@ def test_a_stream_of_whole_states_is_recorded_by_the_last(memory):
     assert said(only(memory)) == [ASK, "One fine"]
 
 
-async def test_a_stream_streams_on_within_a_chain_and_events_are_those_of_the_runnable(memory, says):
-    app = RunnableLambda(lambda text: text) | with_memory(talker(), memory) | StrOutputParser()
-    assert len(list(app.stream(ASK))) > 3
-    assert said(only(memory)) == [ASK, "One fine standard."]
-    kinds = [event["event"] async for event in with_memory(says("-"), memory).astream_events(ASK, version="v2")]
-    assert "on_chat_model_end" in kinds
-
-
 # failures
 
 

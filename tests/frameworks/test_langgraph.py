@@ -56,13 +56,6 @@ def test_the_result_of_a_run_holds_no_whisper_and_is_not_stale_as_input(reminded
     assert texts(model.shown[1]) == [ASK, "A standard.", "Thank you!"]
 
 
-def test_a_run_that_skips_recall_shows_its_own_messages(reminded, says):
-    model, saver = says("A standard.", "It rains."), InMemorySaver()
-    graph_of(reminded, model).compile(checkpointer=saver).invoke(user(ASK), thread("friday"))
-    sequence(("model", node_of(model))).compile(checkpointer=saver).invoke(user("Hello again."), thread("friday"))
-    assert texts(model.shown[1]) == [ASK, "A standard.", "Hello again."]
-
-
 # failures and interrupts
 
 
@@ -332,22 +325,6 @@ async def test_a_prebuilt_agent_is_reminded_and_recorded(reminded, says, embedde
 
 
 # graphs of all shapes
-
-
-@pytest.mark.parametrize("style", ["sync", "async"])
-async def test_nodes_work_outside_a_graph_and_in_a_chain(reminded, says, style):
-    recall, record = RecallNode(reminded), RecordNode(reminded)
-    given = {"messages": [("user", ASK)]}
-    shown = recall.invoke(given, thread("friday")) if style == "sync" else await recall.ainvoke(given, thread("friday"))
-    assert FACT in shown["llm_input_messages"][0].text
-    turn = [HumanMessage(ASK, id="h1"), AIMessage("A standard.")]
-    state = {"messages": turn, "recalled": {"turn": "h1", "ids": shown["recalled"]["ids"]}}
-    done = record.invoke(state, thread("friday")) if style == "sync" else await record.ainvoke(state, thread("friday"))
-    assert done == {"llm_input_messages": []}
-    assert list(only(reminded, thread="friday").surfaced) == shown["recalled"]["ids"] != []
-    model = says("A standard.")
-    (recall | (lambda update: update["llm_input_messages"]) | model).invoke(given, thread("monday"))
-    assert FACT in model.shown[0][0].text
 
 
 @pytest.mark.parametrize("saves", [False, True])

@@ -107,16 +107,6 @@ async def test_the_agent_speaks_first_and_the_answer_counts(memory, clock, graph
     assert [one.status for one in memory.presence.messages()] == ["answered"]
 
 
-async def test_a_message_is_said_once(memory, clock, graph, says, run):
-    app = graph(says("I will."))
-    await run(app, user(DEBT))
-    wednesday(memory, clock)
-    for _ in range(3):
-        result = await run(app, NOTHING)
-    assert [m.text for m in result["messages"]] == [DEBT, "I will.", SAID]
-    assert (await run(app, NOTHING, thread("another")))["messages"] == []
-
-
 async def test_who_waits_for_an_answer_gets_it(memory, clock, graph, says, run):
     model = says("I will.", "At noon.")
     app = graph(model)

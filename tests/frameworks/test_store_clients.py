@@ -3,8 +3,6 @@
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_tidal import TidalStore
@@ -65,38 +63,3 @@ class TestDeepagents:
         assert ours == results(InMemoryStore())
         assert len(ours) == 5
         assert not any("rror" in text for text in ours)
-
-
-class TestLangMem:
-    @pytest.fixture
-    def langmem(self):
-        return pytest.importorskip("langmem", reason="langmem is of the extra clients")
-
-    @pytest.fixture
-    def run(self, langmem, store):
-        tools = [
-            langmem.create_manage_memory_tool(namespace=("memories", "{user_id}")),
-            langmem.create_search_memory_tool(namespace=("memories", "{user_id}")),
-        ]
-        graph = StateGraph(MessagesState).add_node("tools", ToolNode(tools)).add_edge(START, "tools")
-        app = graph.compile(store=store)
-
-        def run(user, name, **arguments):
-            config = {"configurable": {"user_id": user}}
-            return app.invoke({"messages": [call(name, **arguments)]}, config)["messages"][-1].text
-
-        return run
-
-    def test_an_agent_manages_and_searches_its_memories(self, run, store):
-        said = run("ada", "manage_memory", action="create", content="Ada is allergic to hazelnuts.")
-        run("ada", "manage_memory", action="create", content="Ada lives in Lisbon.")
-        run("ben", "manage_memory", action="create", content="Ben is allergic to penicillin.")
-        found = run("ada", "search_memory", query="allergic to hazelnuts")
-        assert "hazelnuts" in found
-        assert "penicillin" not in found
-        key = said.split()[-1]
-        run("ada", "manage_memory", action="update", id=key, content="Ada is allergic to walnuts.")
-        assert "walnuts" in run("ada", "search_memory", query="allergic to walnuts")
-        run("ada", "manage_memory", action="delete", id=key)
-        assert "walnuts" not in run("ada", "search_memory", query="allergic to walnuts")
-        assert len(store.search(("memories", "ada"))) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -92,25 +91,6 @@ def test_what_surfaced_is_noted_with_its_turn(agent: Agent, tmp_path: Path) -> N
     agent.hook("Stop", "later", transcript_path=str(histories.lines(tmp_path / "later.jsonl", [event])))
     [episode] = agent.episodes("later")
     assert episode.surfaced != ()
-
-
-def test_a_transcript_that_goes_on_is_recorded_from_where_it_went_on(agent: Agent, tmp_path: Path) -> None:
-    path = tmp_path / "cc-1.jsonl"
-    histories.claude_code(path)
-    agent.hook("Stop", "cc-1", transcript_path=str(path))
-    [before] = agent.episodes("cc-1")
-    histories.claude_code(path, more=True)
-    agent.hook("SessionEnd", "cc-1", transcript_path=str(path))
-    first, second = agent.episodes("cc-1")
-    assert first.id == before.id
-    assert first.messages[-1].text == "I have added the wick."
-    assert second.messages[-1].text == "Colza oil."
-    [notes] = (agent.db.parent / "tidal.db-hooks").iterdir()
-    assert json.loads(notes.read_text("utf-8"))["mark"]["offset"] > path.stat().st_size // 2
-    path.write_text("")  # written anew, as no agent does
-    histories.claude_code(path)
-    agent.hook("Stop", "cc-1", transcript_path=str(path))
-    assert agent.episodes("cc-1") == [first, second]
 
 
 @pytest.mark.parametrize("kind", ["claude-code", "gemini-cli"])

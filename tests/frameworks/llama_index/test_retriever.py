@@ -100,13 +100,6 @@ def test_a_query_engine_answers_from_it(library, says):
     assert len(answer.source_nodes) == 3
 
 
-def test_text_in_memory_puts_nothing_into_the_prompt(memory, says):
-    memory.remember("The jazz piano template is {query_str} and {context_str}.")
-    model = says("Fine.")
-    RetrieverQueryEngine.from_args(TidalRetriever(memory), llm=model).query("Which jazz piano template?")
-    assert "is {query_str} and {context_str}." in str(model.shown[0])
-
-
 @pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
 def test_fusion_finds_each_once_and_changes_nothing_for_the_next(library, says, mode):
     retriever = TidalRetriever(library)

@@ -144,7 +144,9 @@ def test_an_answer_that_was_cut_off_or_does_not_fit_raises(models):
 
 
 def test_a_chat_model_without_tools_is_asked_in_text_at_once_or_from_then_on(says, monkeypatch):
-    model = says(ValueError("llama2 does not support tools (status code: 400)"), IN_TEXT)
+    other = {"statements": [{"text": "By a structure.", "episodes": ["a1"]}]}
+    again = Chain().structure("Answer", other).model_copy(update={"content": IN_TEXT})
+    model = says(ValueError("llama2 does not support tools (status code: 400)"), IN_TEXT, again)
     summariser = ChatModelSummariser(model)
     for _ in range(2):
         assert summariser.summarise(SOURCES, purpose="synthesis", max_tokens=200) == STATED

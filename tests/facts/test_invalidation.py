@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.tables import tables
 from tests.waiting import eventually
 from tidal_plugins import Exchange, HashingEmbedder, Message, NotFound, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
+
+TABLE = tables("facts/invalidation.jsonl")
 
 BY_HAND = Settings(graph={"background": False}, whisper={"threshold": 0.0})
 OLD = "The dentist appointment is on Thursday 5 March at 10:00."
@@ -127,21 +130,8 @@ def test_a_recall_of_the_past_sees_the_state_of_then(memory: Any, clock: FrozenC
     assert not then[0].why.superseded_by
 
 
-NOW = (
-    "When is the dentist appointment that I told you about last week?",
-    "Yesterday I forgot to ask: when is the dentist appointment?",
-    "Can the dentist appointment be any earlier, when is it?",
-    "When is the dentist appointment in the old town?",
-    "What do I have to pack before the dentist appointment?",
-)
-FORMERLY = (
-    "When was the dentist appointment originally?",
-    "When was the dentist appointment?",
-    "When was the dentist appointment before it was moved?",
-    "What is the old time of the dentist appointment?",
-    "On which day was the dentist appointment originally?",
-    "the dentist appointment's former day",
-)
+NOW = [text for (text,) in TABLE["asks for the newest"]]
+FORMERLY = [text for (text,) in TABLE["asks for the former"]]
 
 
 def test_a_question_asks_for_the_newest_unless_it_is_for_the_former_value(memory: Any, clock: FrozenClock) -> None:

@@ -10,8 +10,11 @@ import pytest
 
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.pairs import judged, load
+from tests.tables import tables
 from tidal_plugins import Message, OnnxEmbedder, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
+
+TABLE = tables("facts/invalidation.jsonl")
 
 PAIRS = Path(__file__).parents[2] / "benchmarks" / "data" / "pairs.jsonl"
 FLOORS = {"pair": 0.8, "lookalike": 0.95}
@@ -57,18 +60,7 @@ def test_short_pairs_get_a_link_and_others_none(memory: Any, clock: FrozenClock)
     assert sum(spared) >= SPARED * len(spared)
 
 
-@pytest.mark.parametrize(
-    ("earlier", "later", "replaced"),
-    [
-        ("The staging port is 6001.", "The staging port is now 7002, no longer 6001", "7002 for 6001"),
-        ("I'm vegetarian.", "I'm no longer vegetarian", " for vegetarian"),
-        ("My email is ada@lovelace.org.", "My email is now ada@engine.org.", "ada@engine.org for ada@lovelace.org"),
-        ("My doctor is Dr Haas.", "My new doctor is Dr Lind.", "Dr Lind for Dr Haas"),
-        ("My phone number is 0160 1112223.", "My phone number is now 0170 9998887", "0170 9998887 for 0160 1112223"),
-        ("Bridge: DOWN", "Bridge: UP", "UP for DOWN"),
-        ("Our CI runs on Jenkins.", "We migrated the CI from Jenkins to Buildkite.", "Buildkite for Jenkins"),
-    ],
-)
+@pytest.mark.parametrize(("earlier", "later", "replaced"), TABLE["replaced"])
 @pytest.mark.parametrize("way", ["turns", "notes"])
 def test_notes_and_turns_take_part_alike(
     memory: Any, clock: FrozenClock, way: str, earlier: str, later: str, replaced: str
@@ -88,17 +80,7 @@ def test_later_periods_do_not_replace_earlier_ones(memory: Any, clock: FrozenClo
     assert not any(hit.why.superseded_by for hit in memory.recall("How much was the gas bill in January?"))
 
 
-@pytest.mark.parametrize(
-    "later",
-    [
-        "Should the standup move to 11?",
-        "I wish the standup were moved to 11.",
-        "If the standup moved to 11, I could sleep.",
-        "Maybe the standup moves to 11.",
-        "The standup is at 11 only today.",
-        "The standup on staging is at 11.",
-    ],
-)
+@pytest.mark.parametrize("later", [text for (text,) in TABLE["not so"]])
 def test_what_is_not_so_replaces_nothing(memory: Any, clock: FrozenClock, later: str) -> None:
     assert links(memory, clock, "The standup is at 9.", later) == []
 

@@ -11,34 +11,10 @@ from tidal_plugins import Exchange, Message, NotFound, TidalMemory, ToolCall
 
 pytest.importorskip("tree_sitter")
 
-STORE = """\
-import sqlite3
-
-from shop.models import Order
-
-
-class OrderStore:
-    def __init__(self, path: str) -> None:
-        self._db = sqlite3.connect(path)
-
-    def open_orders(self, customer: str) -> list[Order]:
-        return [Order(*row) for row in self._db.execute("SELECT 1")]
-"""
-ROUTES = """\
-from shop.pages import first_page
-from shop.store import OrderStore
-
-
-def list_orders(customer: str, store: OrderStore) -> dict:
-    return first_page(store.open_orders(customer))
-"""
-TEST = """\
-from shop.routes import list_orders
-
-
-def test_orders_are_listed():
-    assert list_orders("ada", None) == {}
-"""
+TABLE = tables("graph/code.jsonl")
+STORE = TABLE["store.py"][0][0]
+ROUTES = TABLE["routes.py"][0][0]
+TEST = TABLE["test_routes.py"][0][0]
 LOAD = "def load(): ...\n"
 
 
@@ -233,8 +209,6 @@ def test_a_parameter_is_none_of_the_functions_of_its_name(memory: TidalMemory) -
     assert sentences(memory, "calls") == set()
 
 
-TABLE = tables("graph/code.jsonl")
-
 pytest.importorskip("tree_sitter")
 
 
@@ -256,24 +230,7 @@ def test_a_dependency_that_is_removed_ends_and_a_version_changes(memory: TidalMe
     assert "web depends on a" in ended(memory, "web")
 
 
-PYTEST = """\
-============================= test session starts ==============================
-collected 3 items
-
-tests/test_till.py .F.                                                   [100%]
-
-=================================== FAILURES ===================================
-________________________________ test_rounding _________________________________
-
-    def test_rounding():
->       assert total(1) == 2
-E       AssertionError: assert 1 == 2
-
-tests/test_till.py:12: AssertionError
-=========================== short test summary info ============================
-FAILED tests/test_till.py::test_rounding - AssertionError: assert 1 == 2
-========================= 1 failed, 2 passed in 0.21s ==========================
-"""
+PYTEST = TABLE["pytest"][0][0]
 
 
 def test_a_run_of_pytest_says_what_fails_and_where_until_it_passes(memory: TidalMemory) -> None:

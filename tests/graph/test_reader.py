@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from tests.graph.scripted import Scripted, said
+from tests.tables import tables
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import InvalidInput, Settings, TidalMemory, ToolCall
+
+TABLE = tables("graph/reader.jsonl")
 
 CALM = Settings(graph={"background": False})
 SETTLED = said("I", "lives_in", "Porto", "have settled in Porto")
@@ -80,16 +83,7 @@ def test_what_the_turn_does_not_say_is_refused(memory: TidalMemory, statement: A
     assert known(memory) == set()
 
 
-@pytest.mark.parametrize(
-    ("turn", "status"),
-    [
-        ("Does Ines work at the harbour office?", "holds"),
-        ("If only Ines worked at the harbour office!", "wished"),
-        ("Ines runs the harbour office, haha, just kidding.", "holds"),
-        ("Suppose Ines ran the harbour office.", "hypothetical"),
-        ("Ines is at the harbour office, I was joking.", "joke"),
-    ],
-)
+@pytest.mark.parametrize(("turn", "status"), TABLE["passed"])
 def test_what_is_asked_wished_supposed_or_joked_is_not_kept(memory: TidalMemory, turn: str, status: str) -> None:
     statement = said("Ines", "works_at", "the harbour office", turn, status=status)
     memory.graph.read_with(Scripted(statement))

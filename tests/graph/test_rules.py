@@ -170,24 +170,7 @@ def test_a_relative_is_the_one_who_is_named_later_unless_there_are_two(memory: T
     assert "Ana lives in Leeds" not in known(two, about="Ana")
 
 
-@pytest.mark.parametrize(
-    ("first", "then", "predicate", "holds"),
-    [
-        ("I live in Ghent.", "We talked about it: I moved to Namur.", "lives_in", "user lives in Namur"),
-        (
-            "The tasting is on Friday 3 April.",
-            "The tasting moved to Saturday 11 April.",
-            "appointment",
-            "tasting is on Saturday 11 April",
-        ),
-        (
-            "`Store` uses the file cache.",
-            "`Store` uses a connection pool instead of the file cache.",
-            "uses",
-            "Store uses connection pool",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("first", "then", "predicate", "holds"), TABLE["instead"])
 def test_what_came_instead_ends_what_was_there(
     memory: TidalMemory, clock: FrozenClock, first: str, then: str, predicate: str, holds: str
 ) -> None:

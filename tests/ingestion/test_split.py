@@ -5,35 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
+from tests.tables import tables
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.ingestion.split import Span, count_words, split
 
-GUIDE = """\
-Some words before any heading, to open the guide.
+TABLE = tables("ingestion/split.jsonl")
 
-# Install
-
-## macOS
-Use the package manager. It takes a minute. Then open a new shell.
-
-```sh
-# this is no heading
-brew install tide
-```
-
-## Linux ##
-- apt install tide
-- dnf install tide
-- pacman -S tide
-
-Usage
-=====
-Start it once. It runs until the machine stops.
-
-Options
--------
-There are none so far, which keeps the manual short.
-"""
+GUIDE = TABLE["guide"][0][0]
 
 
 def pieces(text: str, max_words: int) -> list[str]:

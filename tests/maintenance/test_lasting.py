@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.tables import tables
 from tidal_plugins import Settings
 from tidal_plugins.testing import FrozenClock
+
+TABLE = tables("maintenance/lasting.jsonl")
 
 ALLERGY, TALK = "Mind that Iris is allergic to hazelnuts.", "The hazelnuts at the fair were roasted well."
 
@@ -52,15 +55,7 @@ def test_what_matters_for_good_surfaces_at_a_lower_chance_for_a_turn_that_asks(o
     assert not shown("Dora bought some hazelnuts for Iris at the fair.", 0.1), "it asks for nothing"
 
 
-@pytest.mark.parametrize(
-    ("kept", "told"),
-    [
-        ("Never deploy on Fridays.", "The code for the parser is in a module."),
-        ("The spare bulb is in the blue tin under the stairs.", "The spare room is on the left."),
-        ("Our dog Bo must not get chocolate.", "The players must not get angry."),
-        ("The spare key is in the blue tin.", "The key to success is in the details."),
-    ],
-)
+@pytest.mark.parametrize(("kept", "told"), TABLE["lasting"])
 def test_where_a_thing_is_what_harms_and_a_rule_do_not_fade(open_memory: OpenMemory, kept: str, told: str) -> None:
     memory = open_memory()
     ids = [memory.record(text, "I see.", thread=text).entries[0] for text in (kept, told)]

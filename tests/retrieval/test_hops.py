@@ -9,21 +9,17 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.tables import tables
 from tests.tuned import tuned
 from tidal_plugins import Coverage, InvalidInput, Note, Settings, TidalMemory
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.hops import HeuristicAssessor
 
+TABLE = tables("retrieval/whisper.jsonl")
+
 QUESTION = "What does the employer of Ada's sister produce?"
 SISTER, EMPLOYER, PRODUCT = "Maria is Ada's sister.", "Maria works for Acme Corp.", "Acme Corp makes quince jam."
-OTHERS = [
-    "Ada likes tulips.",
-    "Bob has a sister in Norway.",
-    "We produce maps here.",
-    "The employer pays late.",
-    "Tom plays chess on Fridays.",
-    "Painting helps me relax.",
-]
+OTHERS = [text for (text,) in TABLE["others"]]
 
 
 class Asking:

@@ -29,7 +29,10 @@ from langchain_tidal import ReadEpisode, SearchGraph, SearchMemory, TidalConvers
 from langgraph_tidal import TidalStore
 from llama_index_tidal import TidalGraphRetriever, TidalPropertyGraphStore, TidalToolSpec
 from llama_index_tidal import TidalRetriever as LlamaRetriever
+from tests.tables import tables
 from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalError, TidalMemory, ToolCall
+
+TABLE = tables("trust/tenants.jsonl")
 
 SETTINGS: Final = Settings(storage={"durability": "fast"}, graph={"background": False})
 SCOPES: Final = (
@@ -121,16 +124,7 @@ CANARY: Final = re.compile(r"tenant[a-z]{2}bird", re.IGNORECASE)
 """The canaries of all scopes. They are words: one that looks like a key would be redacted."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-TURNS: Final = (
-    ("Our gardener {0} prunes the old pear trees on Thursday.", "Noted: {0} prunes on Thursday."),
-    ("{0} works at the nursery in Ghent.", "The nursery where {0} works has good pears."),
-    ("The service harvest_{0} depends on orchard_{0}.", "So orchard_{0} must run first."),
-    ("We decided that {0} gets the key of the shed.", "{0} has the key of the shed then."),
-    ("The rent that {0} pays is 400 euros.", "400 euros for {0}."),
-    ("The rent that {0} pays is now 450 euros.", "450 euros for {0} from now on."),
-    ("Never let anybody but {0} climb the ladder.", "Only {0} climbs the ladder."),
-    ("I am allergic to the bees that {0} keeps.", "I'll keep you away from the bees of {0}."),
-)
+TURNS: Final = TABLE["turns"]
 
 
 def canary(number: int) -> str:

@@ -9,9 +9,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.portable import Format
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.handlers import READ
+from tidal_plugins.graph.portable import Format
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Extracted, Pending

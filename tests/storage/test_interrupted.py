@@ -45,11 +45,12 @@ def traced(see: Callable[[Place], None]) -> Iterator[None]:
             see((frame.f_code.co_filename, frame.f_lineno))
         return trace
 
+    before = sys.gettrace()
     sys.settrace(trace)
     try:
         yield
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
 
 def lines_of(work: Callable[[], object]) -> dict[Place, int]:

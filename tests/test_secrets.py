@@ -399,3 +399,10 @@ def test_a_redactor_that_fails_is_an_error_and_nothing_is_written(open_memory: A
     with pytest.raises(ComponentError):
         memory.remember("The crane is green.")
     assert not memory.episodes.list()
+
+
+def test_what_is_no_redactor_is_refused(open_memory: Any) -> None:
+    with pytest.raises(InvalidInput, match="method find"):
+        open_memory("a.db", redactor=object())
+    with pytest.raises(InvalidInput, match="redactor of your own"):
+        open_memory("b.db", redactor=Boats(), settings=Settings(recording={"secrets": "keep"}))

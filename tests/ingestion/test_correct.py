@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import Entry, Forgotten, InvalidInput, TidalMemory
+from tidal_plugins import Conflict, Entry, Forgotten, InvalidInput, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 PORTO, LISBON = "My cousin Nora lives in Porto.", "My cousin Nora lives in Lisbon."
@@ -133,3 +135,57 @@ def test_forgetting_everywhere_finds_the_earlier_words_elsewhere(memory: TidalMe
     memory.forget(old.id, everywhere=True)
     assert PORTO not in str([memory.episodes.list(), memory.entries.list(include_archived=True)])
     assert memory.episodes[again.id].messages[0].text == "Nora."
+
+
+def test_what_is_corrected_twice_at_once_is_corrected_once(memory: TidalMemory) -> None:
+    old = said(memory)
+    memory.entries.correct(old.id, LISBON, expected=PORTO)
+    with pytest.raises(Conflict, match="read it again"):
+        memory.entries.correct(old.id, "My cousin Nora lives in Faro.", expected=PORTO)
+    assert memory.get(old.id).text == LISBON
+
+
+def test_two_threads_leave_one_text(memory: TidalMemory) -> None:
+    old, refused = said(memory), list[Exception]()
+    barrier = threading.Barrier(2)
+
+    def change(town: str) -> None:
+        barrier.wait()
+        try:
+            memory.entries.correct(old.id, f"My cousin Nora lives in {town}.", expected=PORTO)
+        except Conflict as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=change, args=(town,)) for town in ("Lisbon", "Faro")]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(refused) == 1
+    standing = {hit.text for hit in memory.recall("cousin Nora", kinds=["conversation"]) if "Nora" in hit.text}
+    assert standing == {memory.get(old.id).text}
+
+
+def test_a_conflict_is_read_from_the_new_words(memory: TidalMemory) -> None:
+    memory.facts["bridge"] = "open"
+    episode = memory.record("The bridge is closed.", thread="bridge")
+    assert [one.claim for one in memory.facts.conflicts()] == ["closed"]
+    [id_] = episode.entries
+    memory.entries.correct(id_, "The bridge is open.")
+    assert memory.facts.conflicts() == []
+    memory.entries.correct(id_, "The bridge is closed.")
+    assert [one.claim for one in memory.facts.conflicts()] == ["closed"]
+
+
+def test_supersessions_are_found_anew(memory: TidalMemory, clock: FrozenClock) -> None:
+    first = memory.record("My office is in Bergen now.", thread="move").entries[0]
+    clock.advance(hours=1)
+    second = memory.record("My office is in Lisbon now.", thread="move").entries[0]
+    memory.supersessions.find()
+    assert [(one.later, one.earlier) for one in memory.supersessions.list()] == [(second, first)]
+    memory.entries.correct(second, "My sister is a baker.")
+    memory.supersessions.find()
+    assert [one.earlier for one in memory.supersessions.list() if one.earlier == first] == []
+    memory.entries.correct(second, "My office is in Ghent now.")
+    memory.supersessions.find()
+    assert (second, first) in [(one.later, one.earlier) for one in memory.supersessions.list()]

@@ -35,6 +35,7 @@ def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenCloc
     assert note.admission.expires_at == EXPIRY
     assert note.admission.salience == pytest.approx(0.1 + 0.3 * note.admission.surprise)
     assert note.id in gated.recall(FILLER).ids
+    assert (note.tier.state(gated.now()), note.tier.state(EXPIRY)) == ("warm", "expired")
     clock.set(EXPIRY)
     assert note.id not in gated.recall(FILLER).ids
     assert note.id in gated.recall(FILLER, include_archived=True).ids

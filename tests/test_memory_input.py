@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tidal_plugins import (
+    EmbedderMismatch,
     EmbeddingError,
     Exchange,
     HashingEmbedder,
@@ -305,3 +306,14 @@ class Changed64(Hashing64):
 
 Changed64.__qualname__ = Hashing64.__qualname__
 Changed64.__module__ = Hashing64.__module__
+
+
+def test_two_embedders_opening_an_empty_file_do_not_mix(open_memory: Any) -> None:
+    first, second = open_memory(), open_memory(embedder=HashingEmbedder(32))
+    assert not first.recall("x")
+    assert not second.recall("x")
+    first.record("hello")
+    with pytest.raises(EmbedderMismatch):
+        second.record("hello")
+    with pytest.raises(EmbedderMismatch):
+        second.recall("hello")

@@ -119,3 +119,18 @@ def test_what_is_made_of_entries_has_the_lowest_of_their_trust(memory: Any) -> N
     assert len(dossier.sources) == 2
     [hit] = list(memory.recall("ferry", kinds={"dossier"}))
     assert hit.entry.trust == 0.5
+
+
+def test_a_peer_s_entries_are_trusted_as_far_as_the_peer(open_memory: Any) -> None:
+    peer = open_memory("peer.db")
+    peer.record("The ferry leaves at noon.", "Good.")
+    memory = open_memory(peers=[peer])
+    assert [hit.entry.trust for hit in memory.recall("ferry noon", limit=1)] == [0.8]
+
+
+def test_shouting_the_same_again_strengthens_nothing(memory: Any) -> None:
+    first = memory.record(SHOUTS[3], thread="a", id="0").entries[0]
+    weight = memory.get(first).tier and memory.get(first).tier.weight
+    for number in range(1, 9):
+        memory.record(SHOUTS[3], thread="a", id=str(number))
+    assert (memory.get(first).tier and memory.get(first).tier.weight) == weight

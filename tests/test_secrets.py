@@ -406,3 +406,24 @@ def test_what_is_no_redactor_is_refused(open_memory: Any) -> None:
         open_memory("a.db", redactor=object())
     with pytest.raises(InvalidInput, match="redactor of your own"):
         open_memory("b.db", redactor=Boats(), settings=Settings(recording={"secrets": "keep"}))
+
+
+def test_a_thought_seed_shows_none(open_memory: Any) -> None:
+    memory = open_memory(settings=KEPT)
+    kept = [memory.record(SAID, thread="monday"), memory.record("Guests bring cake at noon.", thread="tuesday")]
+    surfaced = [id_ for each in kept for id_ in each.entries]
+    for n in range(3):
+        memory.record(f"Question {n}", thread=f"t{n}", surfaced=surfaced)
+    [seed] = memory.maintenance.run().seeds
+    assert SHOWN in (seed.first.text, seed.second.text)
+
+
+def test_consolidated_facts_and_retrievers_show_none(told: TidalMemory) -> None:
+    import langchain_tidal
+    import llama_index_tidal
+
+    documents = langchain_tidal.TidalRetriever(told).invoke(ASKED)
+    nodes = llama_index_tidal.TidalRetriever(told).retrieve(ASKED)
+    assert any("[password]" in document.page_content for document in documents)
+    assert any("[password]" in node.text for node in nodes)
+    assert SECRET.casefold() not in repr((documents, nodes)).casefold()

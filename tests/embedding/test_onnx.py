@@ -241,3 +241,13 @@ def test_a_store_of_the_original_vectors_opens_by_default_and_keeps_them(tmp_pat
         assert "bees" in memory.recall(bees)[0].text
     with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory, pytest.raises(EmbedderMismatch):
         memory.recall("bees")
+
+
+@pytest.mark.parametrize("name", ["int8.onnx", "tokenizer.json"])
+def test_a_missing_file_makes_it_unavailable_until_it_is_back(bundle, name):
+    (bundle / name).rename(bundle / "elsewhere")
+    embedder = OnnxEmbedder()
+    with pytest.raises(EmbeddingError):
+        embedder.load()
+    (bundle / "elsewhere").rename(bundle / name)
+    assert embedder.embed(["now"]).shape == (1, 384)

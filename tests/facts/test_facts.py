@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from tests.waiting import PATIENCE
-from tidal_plugins import Claim, Exchange, Forgotten, InvalidInput, Message, NotFound, Settings, TidalMemory
+from tidal_plugins import (
+    Claim,
+    Exchange,
+    Forgotten,
+    HashingEmbedder,
+    InvalidInput,
+    Message,
+    NotFound,
+    Settings,
+    TidalMemory,
+)
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.testing import NOON, FrozenClock
@@ -423,3 +433,42 @@ def test_a_value_has_at_most_32_levels(memory: TidalMemory) -> None:
                 memory.facts["deep"] = value
                 assert memory.facts.pop("deep") == value
     assert "deep" not in memory.facts
+
+
+def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory: Any) -> None:
+    class Pausing(HashingEmbedder):
+        act: Any = None
+
+        def embed(self, texts: Any) -> Any:
+            act, self.act = self.act, None
+            if act:
+                act()
+            return super().embed(texts)
+
+    embedder = Pausing()
+    memory, other = open_memory(embedder=embedder), open_memory()
+    memory.facts["owner"] = "Ann"
+    turn = memory.record("owner: Xylophone")
+    [conflict] = memory.facts.conflicts()
+    embedder.act = lambda: other.forget(turn.id)
+    with pytest.raises(NotFound):
+        memory.facts.resolve(conflict.id, "claim")
+    assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
+
+
+def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: Facts) -> None:
+    facts["owner"] = "Ann"
+    turn = memory.record("owner: Bob")
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    facts.set("owner", "Bob", source="register")
+    memory.forget(turn.id)
+    assert (facts["owner"], facts.fact("owner").source) == ("Bob", "register")
+
+
+def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: Facts) -> None:
+    facts["bridge"] = "up"
+    memory.remember("The bridge is down.", trust=0.3)
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [0.3]
+    facts["bridge"] = "down"
+    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [1.0]

@@ -3,6 +3,8 @@ and end."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from tests.graph.coding import affected, edited, ended, ran, read, sentences, worked, wrote
@@ -16,6 +18,16 @@ STORE = TABLE["store.py"][0][0]
 ROUTES = TABLE["routes.py"][0][0]
 TEST = TABLE["test_routes.py"][0][0]
 LOAD = "def load(): ...\n"
+
+
+def _at(at: datetime, call: ToolCall, thread: str) -> Exchange:
+    asked = ToolCall(call.name, call.arguments, "c")
+    said = (
+        Message("user", "go"),
+        Message("assistant", "", tool_calls=(asked,)),
+        Message("tool", call.result or "", tool_call_id="c"),
+    )
+    return Exchange(said, thread, thread, occurred_at=at)
 
 
 def test_files_that_are_read_say_what_defines_imports_calls_and_tests_what(memory: TidalMemory) -> None:
@@ -296,3 +308,65 @@ def test_a_run_of_some_tests_says_nothing_of_the_others(memory: TidalMemory) -> 
     assert sentences(memory, "fails", "passes") == both - {"test_sum fails in pytest"} | {"test_sum passes in pytest"}
     worked(memory, ran("pytest", run_of(passed=3)))
     assert sentences(memory, "fails") == set()
+
+
+def test_a_patch_is_followed(memory: TidalMemory) -> None:
+    worked(memory, read("a.py", "def f():\n    return g()\n\ndef g(): ...\n"))
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n def f():\n-    return g()\n+    return 1\n*** End Patch"
+    worked(memory, ToolCall("apply_patch", {"input": patch}, result="Success"))
+    assert ended(memory, "f") == {"f calls g"}
+
+
+def test_an_absolute_path_joins_the_relative_one(memory: TidalMemory) -> None:
+    worked(memory, read("src/shop/routes.py", ROUTES))
+    worked(memory, edited("/home/kit/shop/src/shop/routes.py", "first_page(", "last_page("))
+    assert "list_orders calls first_page" in ended(memory, "list_orders")
+    worked(memory, read("/home/kit/shop/src/shop/store.py", STORE))
+    assert "OrderStore is defined in src/shop/store.py" in sentences(memory)
+
+
+def test_secrets_in_code_are_not_read(memory: TidalMemory) -> None:
+    key = "sk-ant-api03-" + "Ab3dE6gH9" * 10
+    worked(memory, wrote("a.py", f'KEY = "{key}"\n\ndef f(): ...\n'))
+    assert "f is defined in a.py" in sentences(memory)
+    [relation] = memory.graph.relations()
+    assert all(key not in each.quote for each in memory.graph.evidence(relation))
+
+
+def test_an_old_turn_that_comes_late_does_not_undo_what_is_known(memory: TidalMemory) -> None:
+    now = memory.now()
+    memory.record_many([_at(now, wrote("a.py", "def f():\n    g()\n\ndef g(): ...\n"), "new")])
+    memory.graph.index_pending()
+    old = wrote("a.py", "def f():\n    h()\n\ndef h(): ...\n")
+    memory.record_many([_at(now.replace(year=now.year - 1), old, "old")])
+    memory.graph.index_pending()
+    assert "f calls g" in sentences(memory)
+    assert "f calls h" in ended(memory, "f")
+
+
+def test_a_merge_that_a_user_undid_stays_undone(memory: TidalMemory) -> None:
+    worked(memory, said="routes.py is long")
+    worked(memory, read("src/shop/routes.py", ROUTES))
+    [merge] = memory.graph.merges()
+    memory.graph.undo(merge)
+    worked(memory, ran("git mv src/shop/routes.py src/shop/http.py", ""))
+    worked(memory, wrote("src/shop/routes.py", ROUTES))
+    assert memory.graph.entity("routes.py").name == "routes.py"
+
+
+def test_a_folder_that_moves_takes_its_files_along(memory: TidalMemory) -> None:
+    worked(memory, read("shop/routes.py", ROUTES), read("shop/store.py", STORE))
+    worked(memory, ran("git mv shop store_front", ""))
+    assert "list_orders is defined in store_front/routes.py" in sentences(memory)
+    assert "OrderStore is defined in store_front/store.py" in sentences(memory)
+    assert "OrderStore is defined in shop/store.py" in ended(memory, "OrderStore")
+    worked(memory, ran("rm -rf store_front", ""))
+    assert sentences(memory, "defined_in", "calls") == set()
+
+
+def test_a_function_that_moves_to_another_file_stays_the_same(memory: TidalMemory) -> None:
+    worked(memory, read("a.py", "def f(): ...\n\ndef g():\n    f()\n"), read("b.py", "import os\n"))
+    worked(
+        memory, edited("a.py", "def f(): ...\n", "from b import f\n"), edited("b.py", "os\n", "os\n\ndef f(): ...\n")
+    )
+    assert {"g calls f", "f is defined in b.py"} <= sentences(memory)

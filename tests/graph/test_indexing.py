@@ -376,3 +376,10 @@ def test_a_turn_that_is_forgotten_while_it_is_written_leaves_nothing(watch: Watc
     storage.watch(lambda number: number == 3 and other.forget(episode.id))
     assert memory.graph.index_pending().episodes == 0
     assert memory.graph.entities() == memory.graph.relations() == memory.graph.pending() == []
+
+
+def test_a_memory_without_a_graph_queues_nothing(open_memory: OpenMemory) -> None:
+    memory = open_memory(settings=Settings(graph={"enabled": False, "supersession": False}))
+    memory.record(SAID)
+    assert memory.graph.pending() == memory.graph.entities() == []
+    assert memory.graph.index_pending().episodes == 0

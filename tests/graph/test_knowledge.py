@@ -327,3 +327,11 @@ def test_a_path_is_a_shortest_one_whichever_way_its_relations_point(world: World
     assert world.graph.path("a", "d", depth=2) is None
     world.say("x calls y")
     assert world.graph.path("a", "x") is None
+
+
+def test_places_within_each_other_do_not_contradict(world: World) -> None:
+    said = "Ada lives_in Rome"
+    world.say(said)
+    text = "Ada lives_in Rome-Italy"
+    world.say(text)
+    assert world.known() == ["Ada lives in Rome", "Ada lives in Rome-Italy"]

@@ -564,3 +564,29 @@ def test_a_model_that_takes_too_long_is_asked_again_later(open_memory: Any, cloc
     answers(memory, facts=[fact("berth", "4711", "4711")])
     memory.graph.index_pending()
     assert memory.facts["berth"] == "4711"
+
+
+def test_an_error_of_a_model_is_kept_without_the_key_that_it_repeats(memory: TidalMemory) -> None:
+    key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+    def refuse(_: str) -> None:
+        raise RuntimeError(f"no such key: {key} \ud83d")
+
+    memory.graph.read_with(Scripted(before=refuse))
+    memory.record(BOTH, "Good to hear.")
+    assert memory.graph.index_pending().failed == 1
+    (waiting,) = [one for one in memory.graph.pending() if one.model]
+    assert "no such key" in (waiting.error or "")
+    assert key not in (waiting.error or "")
+
+
+def test_a_value_that_a_user_corrected_is_the_users(memory: TidalMemory, clock: Any) -> None:
+    answers(memory, facts=[fact("berth", "4711", "4711")])
+    told(memory, "The berth is 4711.")
+    clock.advance(days=1)
+    memory.facts["berth"] = "4712"
+    clock.advance(days=1)
+    answers(memory, facts=[fact("berth", "4713", "4713")])
+    told(memory, "The berth: now it is 4713.")
+    assert memory.facts["berth"] == "4712"
+    assert [one.claim for one in memory.facts.conflicts()] == ["4713"]

@@ -262,3 +262,15 @@ def test_an_address_holds_no_password() -> None:
         open_sink("neo4j://ada:secret@localhost:7687")
     with open_sink("bolt://localhost:7687", auth=("ada", "secret"), database="tides") as sink:
         assert sink.name == "bolt://localhost:7687/tides"
+
+
+def test_an_engine_that_was_emptied_gets_everything_again(world: World, sink: Any) -> None:
+    world.say("Ada lives_in Rome")
+    world.graph.mirror(sink)
+    change(sink, "MATCH (n) DETACH DELETE n")
+    assert world.graph.mirror(sink).unchanged == 0
+    assert facts(sink) == ["Ada lives in Rome"]
+    change(sink, "MATCH (n:Entity {name: 'Rome'}) SET n.name = 'Roma'")  # as when a backup is restored
+    assert world.graph.mirror(sink).unchanged == 4
+    world.graph.mirror(sink, full=True)
+    assert names(sink) == ["Ada", "Rome"]

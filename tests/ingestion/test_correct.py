@@ -189,3 +189,11 @@ def test_supersessions_are_found_anew(memory: TidalMemory, clock: FrozenClock) -
     memory.entries.correct(second, "My office is in Ghent now.")
     memory.supersessions.find()
     assert (second, first) in [(one.later, one.earlier) for one in memory.supersessions.list()]
+
+
+def test_the_same_words_elsewhere_stay(memory: TidalMemory) -> None:
+    old = said(memory)
+    memory.record(PORTO, thread="tuesday")
+    memory.entries.correct(old.id, LISBON)
+    assert {hit.text for hit in memory.recall("Nora lives", kinds=["conversation"])} >= {PORTO, LISBON}
+    assert memory.check().ok

@@ -275,3 +275,11 @@ def test_many_turns_become_what_they_become_one_by_one(open_memory: Any, tmp_pat
             )
         )
     assert found[0] == found[1]
+
+
+def test_an_archived_entry_comes_back_when_it_is_said_again(memory: TidalMemory, clock: FrozenClock) -> None:
+    first = told(memory)
+    clock.advance(days=400)
+    assert not memory.recall("jazz piano")
+    memory.record(JAZZ)
+    assert memory.recall("jazz piano").ids == (first,)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.inside import associate, contents, dying, links, stored
+from tests.inside import associate, contents, dying, links, stored, uses
 from tests.waiting import PATIENCE
 from tidal_plugins import (
     Closed,
@@ -471,3 +471,34 @@ def test_a_run_of_another_machine_counts_as_cut_off_after_a_while(
     report = run(memory)
     assert bool(report.run) is resumed
     assert bool(report.errors) is not resumed
+
+
+def test_an_undone_fact_stays_away_and_the_rest_is_done_anew(memory: TidalMemory, clock: FrozenClock) -> None:
+    lived(memory, clock)
+    report = run(memory)
+    assert report.run
+    memory.maintenance.undo(report.run)
+    use(memory, clock, *dict.fromkeys(uses(memory)))
+    again = run(memory)
+    assert again.run not in (None, report.run)
+    assert (again.settled, again.pruned, again.facts) == (report.settled, report.pruned, ())
+
+
+def test_a_fact_that_was_forgotten_is_not_made_again(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    use(memory, clock, id_)
+    memory.forget(*run(memory).facts)
+    use(memory, clock, id_)
+    run(memory)
+    assert facts(memory) == []
+
+
+def test_seeds_do_not_come_again_until_long_after(memory: TidalMemory, clock: FrozenClock) -> None:
+    pair = told(memory, thread="a"), told(memory, SOUP, thread="b")
+    associate(memory, *pair, times=9)
+    assert len(run(memory).seeds) == 1
+    clock.advance(hours=1)
+    assert run(memory).seeds == ()
+    clock.advance(days=30)
+    associate(memory, *pair, times=2)
+    assert len(run(memory).seeds) == 1

@@ -122,3 +122,16 @@ def test_it_does_not_start_on_a_closed_memory_and_closing_ends_it(memory: TidalM
     with pytest.raises(Closed):
         memory.maintenance.start(LATER)
     assert second.stop(PATIENCE)
+
+
+def test_between_rounds_it_can_be_stopped_at_once_and_started_again_but_only_once_at_a_time(maintain: Any) -> None:
+    rounds = Rounds()
+    maintenance = maintain(rounds, LATER)
+    for _ in range(2):
+        maintenance.start()
+        maintenance.start()
+        rounds.wait(1)
+        [thread] = [thread for thread in threading.enumerate() if thread.name == "tidal-maintenance"]
+        assert thread.daemon, "it does not keep the process alive"
+        assert maintenance.stop(PATIENCE)
+    assert rounds.count == 2

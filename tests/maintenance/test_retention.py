@@ -108,3 +108,14 @@ def test_a_fact_that_is_kept_longer_keeps_what_it_was_taken_from(open_memory: An
 def test_a_rule_that_makes_no_sense_is_refused(rule: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         keeping(rule)
+
+
+def test_a_turn_that_goes_on_is_as_old_as_its_last_message(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=keeping({"days": 10}))
+    memory.record(OLD, id="t", thread="a")
+    clock.advance(days=8)
+    memory.record(OLD, "I will look at it.", id="t", thread="a")
+    clock.advance(days=8)
+    assert memory.maintenance.expire().ids == ()
+    clock.advance(days=3)
+    assert memory.maintenance.expire().forgotten == {"conversation": 1}

@@ -147,3 +147,27 @@ def test_asking_why_changes_nothing(days):
     assert days.memory.presence.why().speaks
     assert documents(days.memory)[:2] == ([], None)
     assert days.memory.presence.step().message
+
+
+def test_allowing_again_changes_the_terms_and_ends_a_pause(days):
+    days.memory.presence.pause()
+    days.memory.presence.allow(zone="Asia/Tokyo", per_day=2)
+    terms = days.memory.presence.terms()
+    assert (terms.zone, terms.per_day, terms.paused) == ("Asia/Tokyo", 2, False)
+
+
+def test_it_waits_between_two_messages(allowed):
+    days = allowed(per_day=24, cooldown=timedelta(hours=30))
+    days.say(DEBT)
+    days.say(BOOKS)
+    first, second = days.pass_by(days=8)
+    assert second.at - first.at >= timedelta(hours=30)
+
+
+def test_a_runner_keeps_nothing_of_what_is_not_allowed(days):
+    for _ in range(2):
+        assert "nobody allowed it" in days.memory.scoped("other").presence.step(holder="one").decision.reason
+        days.memory.presence.erase()
+        assert "nobody allowed it" in days.memory.presence.step(holder="one").decision.reason
+    days.memory.presence.allow(zone="UTC")
+    assert "another process" not in days.memory.presence.step(holder="two").decision.reason

@@ -417,3 +417,20 @@ def test_the_turns_around_a_peers_hit_come_from_the_peer(open_memory: Any, clock
     [hit] = memory.recall("jazz piano", limit=1, window=1)
     assert [entry.text for entry in hit.window.before] == ["No"]
     assert [entry.text for entry in hit.window.after] == ["In the attic"]
+
+
+def test_an_open_memory_is_read_in_its_own_scope(open_memory: Any) -> None:
+    team = open_memory("team.db").scoped("team")
+    team.remember(PIANO)
+    memory = open_memory(peers=[Peer(team, name="the team")])
+    assert origins(memory.recall("jazz piano")) == [(PIANO, "the team")]
+    team.remember("another jazz piano")
+    assert len(memory.recall("jazz piano")) == 2
+
+
+def test_a_peer_comes_back(open_memory: Any, peer_file: Path) -> None:
+    memory = open_memory(peers=[peer_file])
+    away = peer_file.rename(peer_file.with_name("away.db"))
+    assert memory.recall("jazz piano").degraded == ("peer planner",)
+    away.rename(peer_file)
+    assert memory.recall("jazz piano").degraded == ()

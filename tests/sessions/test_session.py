@@ -449,3 +449,18 @@ def test_signals_of_the_scope_shape_everyones_ranking_by_their_sign(memory: Tida
     assert memory.signals.tally().scores["like"] == {noted[1]: 2.0}
     assert memory.signals.tally().counts["like"].minute == 2
     assert scores(memory.scoped("another").recall("jazz")) == {}
+
+
+def test_a_session_that_is_never_used_leaves_nothing_and_an_error_inside_closes_it(memory: TidalMemory) -> None:
+    memory.sessions.open(agent="planner")
+    assert memory.sessions.list() == []
+    with pytest.raises(RuntimeError), memory.sessions.open():
+        raise RuntimeError
+    assert [info.is_open for info in memory.sessions.list()] == [False]
+
+
+def test_a_like_and_a_dislike_cancel_out(memory: TidalMemory, noted: list[str]) -> None:
+    memory.signals.add("like", noted[1])
+    memory.signals.add("dislike", noted[1])
+    hit = next(hit for hit in memory.recall("jazz") if hit.id == noted[1])
+    assert "signals" not in hit.why.factors

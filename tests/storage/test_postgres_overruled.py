@@ -115,3 +115,14 @@ def test_a_transaction_of_the_caller_says_that_it_may_be_tried_again(postgres_ur
         assert ids(store.find(HERE, ALL)) == ["a"]
         write()
         assert ids(store.find(HERE, ALL)) == ["a", "b"]
+
+
+def test_the_isolation_of_a_transaction_is_not_the_servers_choice(postgres: Databases, postgres_url: str) -> None:
+    name = urlsplit(postgres_url).path.lstrip("/")
+    postgres.execute(f"ALTER DATABASE \"{name}\" SET default_transaction_isolation = 'serializable'")
+    with opened(postgres_url) as memory, ThreadPoolExecutor(4) as pool:
+        turns = [pool.submit(memory.record, f"Turn {number}.", "Noted.", thread="t") for number in range(20)]
+        assert len({turn.result(PATIENCE).id for turn in turns}) == 20
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            [isolation] = connection.execute("SHOW default_transaction_isolation").fetchone()
+        assert isolation == "serializable"

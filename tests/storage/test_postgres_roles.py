@@ -132,3 +132,15 @@ def test_a_role_without_grants_is_told_of_the_page(roles: Roles) -> None:
     roles.grant(without="GRANT ")
     with pytest.raises(ReadOnly, match=r"docs/postgres\.md"):
         roles.open("tidal_app")
+
+
+def test_forgetting_without_the_right_to_vacuum_says_what_is_left(roles: Roles) -> None:
+    roles.grant()
+    with roles.open("tidal_app") as memory:
+        memory.record("The ferry leaves from berth nine.", "Noted.", thread="ferry")
+        receipt = memory.forget(thread="ferry")
+        assert receipt.count
+        assert len(receipt.remains) == 1
+        assert "may not vacuum; grant it MAINTAIN" in receipt.remains[0]
+        assert not memory.recall("ferry")
+        assert memory.check().ok

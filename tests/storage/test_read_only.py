@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.inside import raw
 from tests.waiting import PATIENCE
 from tidal_plugins import Busy, HashingEmbedder, Note, StorageError, TidalMemory
 from tidal_plugins.storage.base import Where
@@ -137,3 +138,11 @@ def test_a_child_process_holds_none_of_the_locks_of_its_parent(path: Path) -> No
         return os.waitpid(child, 0)[1]
 
     assert storage.while_open(read) == 0
+
+
+def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:
+    connection = raw(path)
+    connection.pragma("user_version", 1)
+    connection.close()
+    with pytest.raises(StorageError, match="has schema version 1, this library reads"):
+        count(ReadOnlySQLite(path))

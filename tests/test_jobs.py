@@ -75,6 +75,9 @@ def left(jobs: Jobs) -> list[str]:
     return [job.subject for job in jobs.pending(HERE, SWIM)]
 
 
+WAYS = {"link": "ingestion.uses.Linker", "supersede": "facts.finding.SupersessionFinder"}
+
+
 @pytest.mark.parametrize("most", [1, 4, 64])
 @pytest.mark.parametrize("claim", [0.0, 60.0])
 def test_all_are_done_once_in_order(store: SQLiteStorage, clock: FrozenClock, most: int, claim: float) -> None:
@@ -378,3 +381,17 @@ def test_opening_one_scope_resumes_the_work_of_all(tmp_path: Path) -> None:
         for scope in scopes:
             assert memory.scoped(*scope).graph.pending() == []
             assert len(memory.scoped(*scope).graph.relations()) == 1
+
+
+@pytest.mark.parametrize("way", ["link", "supersede"])
+def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    memory = open_memory(settings=BY_HAND)
+    told(memory)
+    ask = {"link": memory.associations.link_pending, "supersede": memory.supersessions.find}[way]
+    with monkeypatch.context() as broken:
+        broken.setattr(f"tidal_plugins.{WAYS[way]}.do", fail)
+        for _ in range(Tuning.of(BY_HAND).graph.attempts + 1):
+            assert ask() == 0
+    assert counts(memory)[f"job:{way}"] == 2
+    ask()
+    assert counts(memory)[f"job:{way}"] == 0

@@ -17,6 +17,7 @@ from tidal_plugins import (
     Affect,
     Closed,
     Exchange,
+    HashingEmbedder,
     InvalidInput,
     Message,
     Note,
@@ -466,3 +467,27 @@ def test_closing_while_others_work_ends_them_with_a_typed_error(open_memory: Any
     assert {type(error) for error in errors} == {Closed}
     reopened = open_memory()
     assert all(len(episode.entries) == 1 for episode in reopened.episodes.list())
+
+
+def test_an_embedder_without_an_id_serves(open_memory: Any) -> None:
+    class Plain:
+        dimensions = 64
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            return HashingEmbedder(64).embed(texts).tolist()
+
+    memory = open_memory(embedder=Plain())
+    memory.record("I play jazz piano", "Noted.")
+    assert memory.recall("jazz")
+
+
+def test_an_upset_turn_changes_what_comes_up(memory: TidalMemory) -> None:
+    memory.record("The garden party was a wonderful joy, I loved it!!", "How lovely, great!")
+    memory.record("The garden party was a horrible disaster, I hated it!!", "Terrible, I am sorry.")
+    calm = memory.recall("garden party", affect=Affect(), profile="tidal")
+    upset = memory.recall("garden party", affect=Affect(-0.9, 0.9), profile="tidal")
+    assert {hit.id for hit in calm} == {hit.id for hit in upset}
+    assert upset[0].entry.affect
+    assert upset[0].entry.affect.valence < 0
+    assert "feeling" in upset[0].why.factors
+    assert "feeling" not in calm[0].why.factors

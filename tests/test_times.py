@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from pydantic import ValidationError
 
 from tidal_plugins import Settings
+from tidal_plugins.testing import FrozenClock
 
 BEFORE = datetime(2026, 3, 16, 22, 30, tzinfo=UTC)
 """Half an hour before midnight in Berlin, on a Monday, half past six in the evening in New York."""
@@ -80,3 +82,17 @@ def test_turns_keep_their_order_in_the_hour_that_comes_twice(open_memory, clock)
     clock.set(datetime(2026, 10, 25, 12, tzinfo=UTC))
     first = memory.dossiers.refresh("weather station lamp").findings[0]
     assert "amber" in first.text
+
+
+def test_an_unknown_zone_is_refused():
+    for name in ("Europe/Atlantis", "", "Europe", "../UTC", "CEST-2\x00"):
+        with pytest.raises(ValidationError, match="time zone"):
+            Settings(time_zone=name)
+
+
+def test_a_frozen_clock_stands_still_until_told_otherwise() -> None:
+    clock = FrozenClock()
+    start = clock()
+    assert clock() == start
+    clock.advance(hours=3, microseconds=1)
+    assert clock() - start == timedelta(hours=3, microseconds=1)

@@ -269,3 +269,13 @@ def test_a_long_text_feels_as_its_passages_do_on_average(open_memory: Any, minil
         for text in (calm + "I am furious that it destroyed everything! " * 40, calm)
     )
     assert mixed.get("anger", 0) > plain.get("anger", 0)
+
+
+def test_a_memory_refuses_a_reader_of_other_vectors_than_its_own(
+    open_memory: Any, tmp_path: Path, minilm: Embedder
+) -> None:
+    emotion = EmbeddingEmotion(minilm)
+    with pytest.raises(EmbedderMismatch, match="HashingEmbedder"):
+        open_memory("other.db", embedder=HashingEmbedder(384), emotion=emotion)
+    assert not (tmp_path / "other.db").exists()
+    open_memory("same.db", embedder=minilm, emotion=emotion)

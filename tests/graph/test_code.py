@@ -370,3 +370,30 @@ def test_a_function_that_moves_to_another_file_stays_the_same(memory: TidalMemor
         memory, edited("a.py", "def f(): ...\n", "from b import f\n"), edited("b.py", "os\n", "os\n\ndef f(): ...\n")
     )
     assert {"g calls f", "f is defined in b.py"} <= sentences(memory)
+
+
+def test_damaged_code_is_read_as_far_as_it_goes(memory: TidalMemory) -> None:
+    worked(memory, wrote("a.py", "def f(:\n    ]]\n\nimport json\n\ndef g():\n    h(\n"))
+    assert "a.py imports json" in sentences(memory)
+
+
+def test_two_files_that_were_seen_are_never_joined(memory: TidalMemory) -> None:
+    worked(memory, read("src/main.py", "def one(): ...\n"))
+    worked(memory, read("packages/two/src/main.py", "def two(): ...\n"))
+    assert sentences(memory) == {"one is defined in src/main.py", "two is defined in packages/two/src/main.py"}
+    assert memory.graph.merges() == []
+
+
+def test_folders_and_modules_that_a_forgotten_turn_named_are_forgotten(memory: TidalMemory) -> None:
+    first = worked(memory, ran("ls -R", "acme/hidden/a.py"), wrote("acme/b.py", "from acme.hidden import run\n"))
+    memory.forget(first)
+    text = "from hidden.a import run\n\n\ndef start():\n    run()\n"
+    worked(memory, read("main.py", text))
+    assert sentences(memory, "calls") == set()  # as in a project of which nothing else was ever seen
+
+
+def test_what_is_removed_within_a_turn_is_known_as_ended(memory: TidalMemory) -> None:
+    worked(memory, wrote("a.py", "def f():\n    g()\n\ndef g(): ...\n"), edited("a.py", "    g()\n", "    pass\n"))
+    assert ended(memory, "f") == {"f calls g"}
+    worked(memory, edited("a.py", "    pass\n", "    g()\n"))
+    assert "f calls g" in sentences(memory)

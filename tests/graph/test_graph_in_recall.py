@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened
-from tidal_plugins import Settings
+from tidal_plugins import Forgotten, Settings
 from tidal_plugins.testing import FrozenClock
 
 
@@ -55,3 +57,15 @@ def test_a_merge_renames_what_recall_finds(opened: Opened) -> None:
     memory.graph.index_pending()
     found = {hit.text.split(" [")[0] for hit in memory.recall("what depends on storage", kinds={"fact"})}
     assert {SAID, "invoices depends on storage"} <= found
+
+
+def test_a_fact_that_was_forgotten_is_not_written_again(opened: Opened) -> None:
+    memory = opened()
+    memory.record(SAID)
+    memory.graph.index_pending()
+    [hit] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
+    memory.forget(hit.id)
+    with pytest.raises(Forgotten):
+        memory.get(hit.id)
+    memory.graph.index_pending()
+    assert not [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]

@@ -335,3 +335,31 @@ def test_places_within_each_other_do_not_contradict(world: World) -> None:
     text = "Ada lives_in Rome-Italy"
     world.say(text)
     assert world.known() == ["Ada lives in Rome", "Ada lives in Rome-Italy"]
+
+
+def test_a_type_that_says_more_replaces_a_vague_one(world: World) -> None:
+    for type_ in ("concept", "function", "class"):
+        world.say("pay", extraction=Extraction((Mention("pay", type_, "technical", 0, 3),)))
+    assert world.graph.entity("pay").type == "function"
+
+
+def test_marks_around_a_technical_name_make_it_no_other(world: World) -> None:
+    text = "`pay()` and pay and ./pay"
+    spans = [("`pay()`", 0, 7), ("pay", 12, 15), ("./pay", 20, 25)]
+    found = Extraction(tuple(Mention(name, "function", "technical", a, b) for name, a, b in spans))
+    world.say(text, extraction=found)
+    assert [entity.name for entity in world.graph.entities()] == ["pay"]
+    assert [evidence.quote for evidence in world.graph.mentions("pay")] == ["./pay", "pay", "`pay()`"]
+
+
+def test_an_end_that_is_said_later_ends_what_holds(world: World) -> None:
+    say(world, 0, "a uses b")
+    world.clock.set(day(3))
+    world.say("a uses b", at=day(1), valid_until=day(2))
+    assert world.held("a") == [("a uses b", 0, 2)]
+    assert world.known(believed_at=day(2.5), valid_at=day(2.5)) == ["a uses b"]
+
+
+def test_neighbours_over_one_predicate_only(world: World) -> None:
+    world.say("a calls b\na imports c\nb calls d\nc calls e")
+    assert names(world.graph.neighbours("a", 3, "calls")) == [("b", 1), ("d", 2)]

@@ -274,3 +274,15 @@ def test_an_engine_that_was_emptied_gets_everything_again(world: World, sink: An
     assert world.graph.mirror(sink).unchanged == 4
     world.graph.mirror(sink, full=True)
     assert names(sink) == ["Ada", "Rome"]
+
+
+def test_a_change_that_was_taken_back_unconfirmed_is_taken_back_there(world: World, sink: Any) -> None:
+    world.say("Ada lives_in Rome\nCountess works_at Mill")
+    world.graph.mirror(sink)
+    merge = world.graph.merge("Ada", "Countess")
+    with pytest.raises(ComponentError):
+        world.graph.mirror(Counting(sink, then=_fails_after(1)))
+    world.graph.undo(merge)
+    world.graph.mirror(sink)
+    assert facts(sink) == ["Ada lives in Rome", "Countess works at Mill"]
+    assert sink.ask("MATCH (n:Entity {name: 'Ada'}) RETURN n.aliases AS aliases") == [{"aliases": []}]

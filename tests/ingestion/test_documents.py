@@ -92,3 +92,19 @@ def test_entries_are_listed_in_order_of_time_a_page_at_a_time(memory: TidalMemor
         memory.entries.list(limit=0)
     with pytest.raises(TypeError):
         memory.entries.list(colour="red")
+
+
+def test_a_document_has_no_digest_until_it_is_whole(memory: TidalMemory) -> None:
+    seen = []
+
+    def parts() -> Iterator[Note]:
+        for n in range(70):
+            yield Note(f"Buoy {n} lies north of wreck {n}.")
+            document = memory.documents.get("buoys.md")
+            seen.append(document and (document.digest, len(document.parts)))
+
+    memory.documents.put("buoys.md", parts(), digest="1")
+    assert set(seen) == {None, (None, 32), (None, 64)}
+    document = memory.documents.get("buoys.md")
+    assert document is not None
+    assert (document.digest, len(document.parts), document.stale) == ("1", 70, ())

@@ -502,3 +502,30 @@ def test_seeds_do_not_come_again_until_long_after(memory: TidalMemory, clock: Fr
     clock.advance(days=30)
     associate(memory, *pair, times=2)
     assert len(run(memory).seeds) == 1
+
+
+def test_a_run_that_was_taken_over_adds_nothing(
+    memory: TidalMemory, open_memory: OpenMemory, clock: FrozenClock
+) -> None:
+    def much_later() -> None:
+        clock.advance(hours=2)
+        reports.append(run(memory))
+
+    lived(memory, clock)
+    reports: list[Consolidation] = []
+    first = run(open_memory(summariser=Model(then=much_later)))
+    assert (first.facts, reports[0].errors) == ((), ())
+    assert reports[0].facts == tuple(fact.id for fact in facts(memory))
+
+
+def test_undo_takes_along_what_was_made_of_a_fact(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    use(memory, clock, id_)
+    report = run(memory)
+    assert report.run
+    dossier = memory.dossiers.refresh("jazz piano")
+    assert set(report.facts) <= set(dossier.sources)
+    memory.maintenance.undo(report.run)
+    assert not memory.dossiers["jazz piano"]
+    use(memory, clock, id_)
+    assert run(memory).facts == ()

@@ -60,3 +60,11 @@ def test_where_a_thing_is_what_harms_and_a_rule_do_not_fade(open_memory: OpenMem
     memory = open_memory()
     ids = [memory.record(text, "I see.", thread=text).entries[0] for text in (kept, told)]
     assert [memory.get(id_).tier is None for id_ in ids] == [True, False]
+
+
+def test_a_note_that_its_writer_calls_important_does_not_fade(open_memory: OpenMemory, clock: FrozenClock) -> None:
+    memory = open_memory()
+    memory.remember("The hazel hedge is cut in March.", kind="conversation", importance=9)
+    memory.remember("The hazel hedge is green.", kind="conversation", importance=5)
+    clock.advance(days=365)
+    assert [hit.text for hit in memory.recall("hazel hedge")] == ["The hazel hedge is cut in March."]

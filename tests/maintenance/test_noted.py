@@ -106,3 +106,16 @@ def test_a_dry_run_finds_the_same_text_everywhere_or_nothing(memory: TidalMemory
         memory.forget(dry_run=True)
     with pytest.raises(InvalidInput):
         memory.forget("unknown", dry_run="yes")  # type: ignore[arg-type]
+
+
+def test_what_retention_forgot_is_noted_as_a_run_and_as_erasures(open_memory: Any, clock: FrozenClock) -> None:
+    memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}, retention=[
+        {"kinds": ["conversation"], "days": 30}
+    ]))  # fmt: skip
+    memory.record(SECRET, "I see.")
+    clock.advance(hours=24 * 31)
+    memory.maintenance.run()
+    [run] = memory.maintenance.runs()
+    [erasure] = memory.maintenance.erasures()
+    assert (run.forgotten, erasure.count, erasure.at) == (1, 3, memory.now())
+    assert erasure.shelves == {"conversation": 2, "episode": 1}

@@ -159,3 +159,9 @@ def test_times_are_brought_to_utc(memory: TidalMemory) -> None:
     for time in (datetime(2026, 1, 1), "2026-01-01"):
         with pytest.raises(InvalidInput, match="since must be a datetime with a time zone"):
             memory.episodes.list(since=time)
+
+
+def test_what_was_asked_for_in_vain_has_an_explanation_too(memory: TidalMemory) -> None:
+    told = memory.recall("jazz piano").explanation()
+    assert (told.hits, told.dropped, told.stages, told.peers) == ([], [], {}, [])
+    assert json.loads(told.as_json(indent=2))["words"] == ["jazz", "piano"]

@@ -171,3 +171,13 @@ def test_a_runner_keeps_nothing_of_what_is_not_allowed(days):
         assert "nobody allowed it" in days.memory.presence.step(holder="one").decision.reason
     days.memory.presence.allow(zone="UTC")
     assert "another process" not in days.memory.presence.step(holder="two").decision.reason
+
+
+def test_a_decision_shows_its_numbers(days):
+    days.say(DEBT)
+    days.clock.advance(hours=4)
+    decision = days.memory.presence.why()
+    assert set(decision.parts) == {"threads", "seeds", "arousal", "absence"}
+    assert decision.score == pytest.approx(sum(decision.parts.values()))
+    assert decision.counts["threads"] == 1
+    assert decision.counts["absence"] == 240

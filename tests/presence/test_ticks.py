@@ -139,3 +139,11 @@ def test_missed_steps_are_made_good_at_once(open_memory, clock):
     once = other.presence.step().state
     assert (once.at, once.ticks) == (many.at, many.ticks)
     assert [t.salience for t in once.threads] == [t.salience for t in many.threads]
+
+
+def test_a_plan_leaves_the_mind_at_the_end_of_its_day():
+    begins = datetime(2026, 3, 2, tzinfo=UTC)
+    ends = begins + timedelta(days=1)
+    state = PresenceState(NOON, threads=(Attention("a", "a", "plan", 0.5, begins, ends),))
+    assert tick(state, TUNING, 35 * 60).threads[0].salience == 1
+    assert tick(state, TUNING, 36 * 60).threads[0].salience == 0

@@ -151,3 +151,14 @@ def test_labels_that_took_too_long_to_look_up_are_reported(
     monkeypatch.setattr(StoredColumns, "matching", hurried)
     assert memory.recall("jazz piano").degraded == ()
     assert memory.recall("jazz piano", associative=True).degraded == ("keywords",)
+
+
+def test_labels_lead_on_within_the_scope_and_the_filter_alone(memory: TidalMemory) -> None:
+    piano = memory.remember(Note("I play jazz piano", tags=("music",)))
+    memory.scoped("other").remember(Note("the choir meets at eight", tags=("music",), importance=9))
+    skill = memory.remember(Note("how to tune strings", tags=("music",), kind="skill", importance=9))
+    assert recall(memory).ids == (piano.id, skill.id)
+    assert recall(memory, kinds={"kb"}).ids == (piano.id,)
+    assert recall(memory, exclude=[skill.id]).ids == (piano.id,)
+    memory.forget(skill.id)
+    assert recall(memory).ids == (piano.id,)

@@ -28,6 +28,8 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
+from tidal_plugins.model.recall import Dropped
+from tidal_plugins.retrieval.federation import Merger, PeerAnswer
 from tidal_plugins.testing import FrozenClock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -71,6 +73,10 @@ def errors(recall: Recall) -> str:
 
 
 # what comes up
+
+
+def merged(own: Recall, *answers: PeerAnswer, limit: int = 5) -> Recall:
+    return Merger(Settings(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
 
 
 def test_a_peer_answers_what_the_own_store_cannot(open_memory: Any, peer_file: Path) -> None:
@@ -434,3 +440,25 @@ def test_a_peer_comes_back(open_memory: Any, peer_file: Path) -> None:
     assert memory.recall("jazz piano").degraded == ("peer planner",)
     away.rename(peer_file)
     assert memory.recall("jazz piano").degraded == ()
+
+
+def test_what_a_peer_had_to_do_without_is_reported() -> None:
+    found = merged(answered(), PeerAnswer("b", 1.0, answered(*said("b"), degraded=("keywords",))))
+    assert found.degraded == ("peer b",)
+    assert str(found.peers[0]) == "peer b: 1 hit, without keywords"
+
+
+def test_what_fell_out_here_a_peer_does_not_bring_back() -> None:
+    own = answered(dropped=(Dropped("b", "threshold", "no news"),))
+    found = merged(own, PeerAnswer("peer", 1.0, answered(*said("b", "c"))))
+    assert found.ids == ("c",)
+    assert "fell out there at the stage threshold" in {item.origin: item.reason for item in found.dropped}["peer"]
+
+
+def test_of_two_stores_a_whisper_shows_the_same_words_once(open_memory: Any, peer_file: Path) -> None:
+    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"threshold": 0.1}))
+    memory.remember(f"{PIANO}.")
+    whisper = memory.whisper(TURN)
+    assert [hit.origin for hit in whisper.hits if PIANO in hit.text] == ["own"]
+    assert ("diversity", "planner") in {(item.stage, item.origin) for item in whisper.recall.dropped}
+    assert len(memory.recall("jazz piano")) == 3, "who searches gets both"

@@ -203,3 +203,19 @@ def test_months_days_courtesies_and_known_names_lead_nowhere(text: str) -> None:
 def test_it_is_an_assessor_and_long_texts_take_no_time() -> None:
     assert isinstance(HeuristicAssessor(), CoverageAssessor)
     assert assess(PLAYED, "Ada Bell " * 20_000, "a" * 200_000, "A-" * 100_000) is not None
+
+
+def test_the_number_of_hops_may_be_set_for_all_recalls(open_memory: OpenMemory) -> None:
+    memory = fill(open_memory(settings=Settings(recall={"hops": 3})))
+    assert memory.recall(QUESTION, limit=1).stopped == "hops"
+    assert memory.recall(QUESTION, limit=1, hops=1).stopped == ""
+
+
+def test_later_hits_come_after_the_first_and_score_no_higher(memory: TidalMemory) -> None:
+    for limit in (1, 3, 5):
+        plain = fill(memory).recall(QUESTION, limit=limit)
+        found = memory.recall(QUESTION, limit=limit, hops=3)
+        assert found.hits[:limit] == plain.hits
+        scores = [hit.score for hit in found]
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(found.ids)) == len(found)

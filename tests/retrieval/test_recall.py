@@ -412,3 +412,17 @@ def test_what_others_write_is_seen_at_once(tmp_path: Path) -> None:
             assert memory.recall(f"lighthouse {number}").ids[0] in kept.entries
         other.forget(*memory.recall("lighthouse").ids)
         assert not memory.recall("lighthouse").ids
+
+
+def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
+    ids = talk(memory, "where did the zebra sleep?", "under an old oak")
+    found = memory.recall("zebra", exclude=[ids["under an old oak"]])
+    assert [hit.text for hit in found] == ["where did the zebra sleep?"]
+
+
+def test_a_turn_that_tells_counts_more_than_one_that_asks(talk_at: Any) -> None:
+    memory = talk_at({"since last week": 0.5, "why?": 0.5, "plain words": 0.5})
+    lifts = parts(memory.recall(QUESTION), "time_mention")
+    assert {name: lifts[name] for name in ("since last week", "why?", "plain words")} == close(
+        {"since last week": 0.05, "why?": -0.05, "plain words": 0.0}
+    )

@@ -218,3 +218,13 @@ def test_its_arguments_are_checked() -> None:
     for model in ("", None, 3, b"a/model"):
         with pytest.raises(InvalidInput, match="the path of a folder"):
             CrossEncoderReranker(model)
+
+
+def test_signals_still_count(open_memory: OpenMemory) -> None:
+    memory = fill(open_memory(reranker=Longest()))
+    last = memory.recall("jazz piano")[-1]
+    with memory.sessions.open(user="42") as session:
+        session.signal("reward", last.id)
+        hit = next(hit for hit in memory.recall("jazz piano", session=session) if hit.id == last.id)
+        assert hit.score == pytest.approx(0.1)  # 0.2 · 1 / (1 + 1)
+        assert set(hit.why.factors) == {"reranker", "session reward"}

@@ -186,3 +186,17 @@ def test_as_of_does_not_know_what_was_added_to_a_turn_later(memory: TidalMemory,
     assert not memory.recall("violin lesson", kinds=["episode"], as_of=FRIDAY + timedelta(days=1))
     assert memory.recall("violin lesson", kinds=["episode"], as_of=FRIDAY + timedelta(days=2))
     assert [hit.text for hit in memory.recall("violin", as_of=FRIDAY + timedelta(days=1))] == ["violin lesson"]
+
+
+def test_hard_filters_hold_inside_the_time(trips: TidalMemory) -> None:
+    recall = trips.recall("trip in May", since=FRIDAY - timedelta(days=60))
+    assert recall
+    assert all(hit.entry.occurred_at >= FRIDAY - timedelta(days=60) for hit in recall)
+
+
+def test_as_of_shows_what_was_valid_then(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.remember("the code is 4711", kind="fact", valid_until=FRIDAY + timedelta(days=2))
+    clock.advance(days=7)
+    assert not memory.recall("the code")
+    assert memory.recall("the code", as_of=FRIDAY + timedelta(days=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -516,3 +517,39 @@ def test_every_profile_speaks_and_is_silent(open_memory: Any, profile: str) -> N
     plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"threshold": 0.0}))
     plain.remember("Nothing like it.")
     assert plain.whisper("jazz piano lesson"), "a threshold of nothing lets everything through"
+
+
+def test_at_most_three_surface() -> None:
+    assert len(whisper(*[hit(f"jazz on day {n}", id=str(n)) for n in range(9)]).hits) == 3
+
+
+def test_what_changed_is_shown_beside_what_it_was(memory: TidalMemory) -> None:
+    then = memory.remember("My jazz piano lesson is at 10:00 on the second floor.")
+    now = memory.remember("My jazz piano lesson is at 11:00 on the second floor.")
+    assert set(memory.whisper(TURN).ids) == {then.id, now.id}
+
+
+def test_a_fact_and_what_it_was_made_from_are_not_shown_together() -> None:
+    said, other = hit("I play jazz piano.", id="a"), hit("Scales help.", id="b")
+    fact = hit("I play jazz piano.", id="f", kind="fact", channel="synthesis", metadata={"sources": ["a", "z"]})
+    assert whisper(said, fact, other).ids == ("a", "b")
+    assert whisper(fact, said, other).ids == ("f", "b")
+    assert whisper(said, other, fact, max_entries=2).ids == ("a", "b")
+
+
+def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
+    memory.remember("jazz piano at 10:00")
+    memory.remember("Bread and jam for the piano tuner")
+    whispered = memory.whisper("jazz piano at 10:00")
+    assert not whispered
+    assert whispered.recall.confidence < Settings().whisper.threshold
+
+
+def test_a_memory_cannot_forge_the_fence() -> None:
+    for text in FORGED:
+        whispered = whisper(hit(text, speaker=text), hit(text, kind="kb", source=text), max_chars=600)
+        assert len(lines(whispered)) == len(whispered.hits) > 0
+        assert all(line.startswith("- [mem:0123456789abc] just now, ") for line in lines(whispered))
+        assert str(whispered).count("<") == str(whispered).count(">") == 2
+        assert all(unicodedata.category(c) not in {"Cc", "Cf"} for line in lines(whispered) for c in line)
+        assert FRAMES.strip(f"{whispered}\n\nquestion") == "question"

@@ -464,3 +464,42 @@ def test_a_like_and_a_dislike_cancel_out(memory: TidalMemory, noted: list[str]) 
     memory.signals.add("dislike", noted[1])
     hit = next(hit for hit in memory.recall("jazz") if hit.id == noted[1])
     assert "signals" not in hit.why.factors
+
+
+def test_an_annotation_of_what_was_forgotten_shapes_nothing(open_memory: Callable[..., TidalMemory]) -> None:
+    memory, other = open_memory(), open_memory()
+    noted, kept = memory.remember("Pasta is cooked with tomatoes.").id, memory.remember("Jazz piano at noon.").id
+    before = scores(memory.recall("piano"))[kept]
+    session = memory.sessions.open()
+    session.annotate(noted, "jazz")
+    assert scores(memory.recall("piano", session=session))[kept] == pytest.approx(before + 0.3)
+    other.forget(noted)
+    assert "session annotation" not in memory.recall("piano", session=session).explain()
+
+
+def test_a_whisper_feels_the_session_too(memory: TidalMemory, noted: list[str]) -> None:
+    session = memory.sessions.open()
+    assert memory.whisper("When is jazz piano practice?").ids[0] == noted[0]
+    session.signal("reward", noted[0])
+    whisper = memory.whisper("When is jazz piano practice?", session=session)
+    assert whisper.hits[0].why.factors["session reward"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_every_profile_feels_the_session(memory: TidalMemory, noted: list[str], profile: str) -> None:
+    session = memory.sessions.open()
+    session.signal("reward", noted[0])
+    hit = memory.recall("jazz piano", profile=profile, session=session)[0]
+    assert hit.why.factors["session reward"] == pytest.approx(0.1)
+
+
+def test_types_of_ones_own_have_their_half_life_and_sign(
+    open_memory: Callable[..., TidalMemory], clock: FrozenClock
+) -> None:
+    memory = open_memory(
+        settings=Settings(signals={"reward": {}, "annotate": {"sign": 0}, "bury": {"half_life": 1, "sign": -1}})
+    )
+    entry = memory.remember(TEXTS[0]).id
+    memory.signals.add("bury", entry)
+    clock.advance(hours=1)
+    assert memory.recall("jazz")[0].why.factors["signals"] == pytest.approx(-0.2 * 0.5 / 1.5)

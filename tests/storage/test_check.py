@@ -155,3 +155,32 @@ def test_a_write_that_the_keyword_index_refuses_names_the_repair(memory: TidalMe
         assert damaged.check(repair=True).ok
         damaged.record("The tram leaves at six.", "At six, noted.")
         assert damaged.recall("When does the tram leave?")[0].text == "The tram leaves at six."
+
+
+def test_numbers_that_would_be_given_again_are_found_and_hold_up_no_write(memory: TidalMemory, path: Path) -> None:
+    sql(path, "UPDATE sqlite_sequence SET name = 'x' || name WHERE name = 'passages'")
+    sql(path, "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'log'")
+    assert tables(memory.check()) == {"counts"}
+    memory.record("The hedge was cut.", "Noted.")
+    memory.check(repair=True)
+    assert memory.check().ok
+    memory.record("The lawn was mown.", "Noted.")
+
+
+def test_a_row_of_a_scope_that_is_not_there_stops_no_repair(memory: TidalMemory, path: Path) -> None:
+    [(bad,)] = sql(path, "UPDATE entries SET scope = 999 WHERE key = 1 RETURNING id")
+    assert bad in {fault.name for fault in memory.check(repair=True).lost}
+    assert "counts" not in tables(memory.check())
+    assert memory.recall("choir")
+
+
+def test_a_passage_that_names_another_entry_comes_back_to_its_own(memory: TidalMemory, path: Path) -> None:
+    rows, said = memory.check().rows, "Which thing is in the shed?"
+    found = memory.scoped("user", "42").recall(said).ids
+    for other in (1, 999):
+        sql(path, "UPDATE passages SET entry = ? WHERE entry = (SELECT key FROM entries WHERE id = ?)", other, found[0])
+        check = memory.check()
+        assert found[0] in {fault.name for fault in check.faults}
+        mended = memory.check(repair=True)
+        assert (mended.faults, mended.rows) == ((), rows)
+        assert memory.scoped("user", "42").recall(said).ids == found

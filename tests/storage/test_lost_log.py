@@ -185,3 +185,12 @@ UNCLOSED = WRITER.replace("sys.stdin.readline()", "")
 def test_nothing_is_told_after_a_process_that_did_not_close(path: Path) -> None:
     subprocess.run([sys.executable, "-c", UNCLOSED, str(path), "3"], check=True, stdout=subprocess.DEVNULL)
     assert not is_told(path)
+
+
+@pytest.mark.slow
+def test_a_copy_of_an_open_file_without_its_log_is_told(path: Path, tmp_path: Path) -> None:
+    with opened(path) as memory:
+        memory.record("The ladder is in the barn.", "Noted.")
+        subprocess.run(["cp", str(path), str(tmp_path / "copy.db")], check=True)
+    assert is_told(tmp_path / "copy.db")
+    assert not is_told(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tidal_plugins import HashingEmbedder, StorageError, TidalMemory
+from tidal_plugins.storage.shorthands import write_document
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
 
@@ -122,3 +123,10 @@ def test_closing_takes_no_log_of_the_file_that_took_the_place(memory: TidalMemor
     assert other.returncode == 0
     with opened(path) as again:
         assert [episode.query for episode in again.episodes.list()] == ["the spare key hangs in the shed"]
+
+
+def test_a_file_that_was_replaced_inside_a_transaction_acknowledges_nothing(memory: TidalMemory, path: Path) -> None:
+    storage = memory._services.storage
+    with pytest.raises(StorageError, match="while it was open"), storage.transaction():
+        write_document(storage, ("default",), "notes", "note", 1)
+        delete_all(path)

@@ -19,13 +19,13 @@ import pytest
 
 from tests.inside import raw
 from tidal_plugins.errors import Corrupt, DiskFull, QueryTimeout, StorageError
-from tidal_plugins.storage.base import ALL_LINKS, Passage, Record, Storage
+from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage
 from tidal_plugins.storage.columns import cache, pieces
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.rows import unit_vector
-from tidal_plugins.storage.shorthands import passage_vectors
+from tidal_plugins.storage.shorthands import passage_vectors, write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage, opening
-from tidal_plugins.testing import ALL, FULL, HERE, StoreContract, entry, link, record
+from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, link, record
 from tidal_plugins.testing.columns import ColumnsContract
 from tidal_plugins.testing.renewal import RenewalContract
 from tidal_plugins.testing.search import SearchContract
@@ -407,3 +407,18 @@ def test_a_scope_that_was_rolled_back_is_written_anew(tmp_path: Path, read_first
         assert [found.source for found in store.links(other, ALL_LINKS)] == ["c"]
     with closing(SQLiteStorage(tmp_path / "memory.db")) as store:
         assert [[found.source for found in store.links(scope, ALL_LINKS)] for scope in (one, other)] == [["a"], ["c"]]
+
+
+def test_links_lines_and_versions_that_went_leave_no_bytes_behind(store: SQLiteStorage, path: Path) -> None:
+    names = [f"sekret{i:03}q" for i in range(200)]
+    store.put(HERE, [record(name) for name in names])
+    store.put_links(HERE, [link(n, n, "x", metadata={"text": n * 30}) for n in names])
+    store.append_log(HERE, "log", [Line(n, NOON, n * 30) for n in names])
+    for name in names:
+        write_document(store, HERE, "facts", name, name * 30, keep=1)
+        write_document(store, HERE, "facts", name, None, keep=1)
+    store.erase(HERE, names[:150])
+    store.erase_documents(HERE, "facts", names[:150])
+    assert store.scrub()
+    on_disk = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert [name for name in names if name.encode() in on_disk] == names[150:]

@@ -49,3 +49,15 @@ def test_a_recall_goes_on_without_the_channels_that_take_too_long(hasty: TidalMe
     found = hasty.recall("parcel gate", metadata={"nothing": "like it"})
     assert {"keywords", "vectors"} & set(found.degraded)
     assert hasty.recall("parcel gate", limit=1).degraded
+
+
+def test_a_search_of_items_that_takes_too_long_is_interrupted(hasty: TidalMemory) -> None:
+    pytest.importorskip("langgraph")
+    from langgraph.store.base import PutOp
+
+    from langgraph_tidal import TidalStore
+
+    store = TidalStore(hasty)
+    store.batch([PutOp(("users", str(n)), "note", {"text": f"apple {n}"}, index=False) for n in range(400)])
+    with pytest.raises(QueryTimeout):
+        store.search(("users",), filter={"text": "pear"})

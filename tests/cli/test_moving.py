@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import networkx
@@ -10,6 +13,8 @@ import pytest
 
 from tests.cli import histories
 from tests.cli.conftest import Tidal
+from tests.waiting import eventually
+from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.storage.sqlite import SQLiteStorage
 
 
@@ -33,6 +38,41 @@ def test_a_damaged_file_leaves_no_memory_behind(tidal: Tidal, tmp_path: Path) ->
     assert "truncated or altered" in ran.err
     assert not (tmp_path / "new.db").exists()
     assert tidal("load", "nowhere.jsonl", "--db", "new.db").code == 1
+
+
+@pytest.mark.slow
+def test_a_kill_while_loading_leaves_all_or_nothing(tidal: Tidal, tmp_path: Path) -> None:
+    exported, copy = tmp_path / "memory.jsonl", tmp_path / "copy.jsonl"
+    with TidalMemory(tmp_path / "memory.db", embedder=HashingEmbedder()) as memory:
+        crates = [[f"Crate {n} holds {part} lamps from pier {part % 7}." for part in range(250)] for n in range(100)]
+        memory.remember([" ".join(parts) for parts in crates])
+        memory.close(timeout=60)  # what waits would be done where it is loaded
+    with TidalMemory(tmp_path / "memory.db", embedder=HashingEmbedder(), read_only=True) as memory:
+        memory.export(exported)
+        entries = memory.stats().entries
+
+    def size(path: Path) -> int:
+        with suppress(FileNotFoundError):  # one that goes while it is looked at
+            return sum(file.stat().st_size for file in tmp_path.glob(f"{path.name}*"))
+        return 0
+
+    left = list[int]()
+    for written in (1, 200_000, 1_000_000):
+        path = tmp_path / f"{written}.db"
+        command = [sys.executable, "-m", "tidal_plugins", "load", str(exported), "--db", str(path)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as loading:
+            assert eventually(lambda: size(path) >= written or loading.poll() is not None)  # noqa: B023
+            loading.kill()
+        with TidalMemory(path, embedder=HashingEmbedder()) as memory:
+            assert memory.check().ok
+            left.append(memory.stats().entries)
+        assert left[-1] in (0, entries)
+        whole = left[-1] > 0
+        again = tidal("load", str(exported), "--db", path.name)
+        assert (again.code == 1) == ("load into a new memory" in again.err) == whole, again.err
+        tidal("export", str(copy), "--db", path.name, "--replace")
+        assert copy.read_bytes() == exported.read_bytes()
+    assert 0 in left, "else none was killed while it loaded"
 
 
 def test_a_memory_that_was_never_finished_is_told_and_completed(tidal: Tidal, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.journeys.conftest import ENVIRONMENT
+from tests.waiting import PATIENCE
 from tidal_plugins import (
     Conflict,
     EmbedderMismatch,
@@ -138,6 +140,40 @@ def test_what_is_recorded_and_forgotten_meanwhile_is_right(open_memory: OpenMemo
     assert {"glass after 0", "I like glass 0", "glass after 200"} <= found
     assert "the secret is 4711 indeed" not in {hit.entry.text for hit in memory.recall("secret 4711", limit=50)}
     assert all(hit.why.vector_rank for hit in memory.recall("I like glass 0") if hit.entry.text == "I like glass 0")
+
+
+@pytest.mark.slow
+def test_a_thread_that_records_all_the_time_loses_nothing_and_meets_no_error(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=OLD)
+    fill(memory, notes=250)
+    begun, stop, written, errors = threading.Event(), threading.Event(), list[str](), list[BaseException]()
+
+    def write() -> None:
+        try:
+            while not stop.is_set():
+                word = f"glass{len(written)}"
+                memory.record(f"I like {word}", "Noted.", thread="t")
+                memory.whisper(f"what about {word}?")
+                memory.recall(f"{word} in 2025 before the move")
+                written.append(word)
+                begun.set()
+        except BaseException as error:
+            errors.append(error)
+            begun.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert begun.wait(PATIENCE)
+        for embedder in (NEW, OLD, NEW):
+            memory.reembed(embedder)
+    finally:
+        stop.set()
+        thread.join()
+    assert not errors
+    for word in written:
+        [hit] = [hit for hit in memory.recall(f"I like {word}", limit=50) if hit.entry.text == f"I like {word}"]
+        assert hit.why.vector_rank == 1, "its vector is the new embedder's"
 
 
 @pytest.mark.slow

@@ -218,6 +218,22 @@ def test_a_process_that_is_killed_leaves_one_of_the_keys(tmp_path):
             now = other
 
 
+def test_an_altered_page_is_an_error_of_the_library_or_told_in_the_recall(tmp_path):
+    filled(tmp_path / "memory.db")
+    whole = (tmp_path / "memory.db").read_bytes()
+    refused = 0
+    for at in range(5_000, len(whole), len(whole) // 40):
+        (tmp_path / "memory.db").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            with opened(tmp_path / "memory.db") as memory:
+                recall = memory.recall("harbour oars shed")
+        except StorageError:
+            refused += 1
+            continue
+        assert recall.degraded or recall.dropped or recall[0].text == SAID
+    assert refused
+
+
 @pytest.mark.parametrize("key", [key, passphrase])
 def test_a_backup_has_the_key_of_its_memory_and_comes_back(tmp_path, key):
     (tmp_path / "backups").mkdir()
@@ -247,6 +263,17 @@ def test_a_backup_with_another_key_is_passed_over_and_replaces_nothing(tmp_path)
             restore(backup, tmp_path / "memory.db", key=wrong, replace=True)
     assert found(tmp_path / "memory.db") == SAID
     assert sorted(file.name for file in tmp_path.iterdir()) == ["backups", "memory.db"]
+
+
+def test_a_damaged_encrypted_backup_replaces_nothing(tmp_path):
+    with opened(tmp_path / "memory.db") as memory:
+        memory.record(SAID, "Noted.")
+        backup = memory.backup(tmp_path / "monday.db")
+    whole = (tmp_path / "monday.db").read_bytes()
+    (tmp_path / "monday.db").write_bytes(whole[:20_000] + bytes([whole[20_000] ^ 1]) + whole[20_001:])
+    with pytest.raises(StorageError):
+        restore(backup, tmp_path / "memory.db", key=key, replace=True)
+    assert found(tmp_path / "memory.db") == SAID
 
 
 @pytest.mark.parametrize("key", [key, passphrase])

@@ -14,6 +14,7 @@ from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import Busy
 from tidal_plugins.storage.postgres import PostgresStorage
 from tidal_plugins.storage.rows import number_of
+from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.testing import ALL, HERE, ids, record
 from tools.databases import Databases
 
@@ -36,18 +37,25 @@ def turn(memory: TidalMemory) -> object:
     return memory.record("We keep the ladder in the shed.", "Noted.", thread=uuid4().hex)
 
 
-def deadlocked(url: str, scope: tuple[str, ...], prepare: Callable[[], object], write: Callable[[], object]) -> Any:
+def deadlocked(
+    url: str,
+    scope: tuple[str, ...],
+    prepare: Callable[[], object],
+    write: Callable[[], object],
+    first: tuple[Any, ...] = (CORPUS,),
+) -> Any:
     """Return the outcome of a write which PostgreSQL has ended because of a deadlock, as its future.
 
-    The other one locks the figures of the store first, then the scope, as nothing of the library does. Of the two the
-    server ends the one that has waited for a second first: that is the write, unless this machine is too slow.
+    The other one locks the figures of the store first, then the scope, as nothing of the library does; or something
+    else ``first``. Of the two the server ends the one that has waited for a second first: that is the write, unless
+    this machine is too slow.
     """
     name = urlsplit(url).path.lstrip("/")
     for _ in range(ATTEMPTS):
         prepare()
         with ThreadPoolExecutor(1) as pool, psycopg.connect(url) as other, psycopg.connect(url, autocommit=True) as eye:
             other.execute("SELECT set_config('tidal.scope', 'all', true)")
-            other.execute(CORPUS)
+            other.execute(*first)
             outcome = pool.submit(write)
             assert eventually(lambda: outcome.done() or _waits(eye, name))  # noqa: B023
             assert not outcome.done(), outcome.result()
@@ -115,6 +123,34 @@ def test_a_transaction_of_the_caller_says_that_it_may_be_tried_again(postgres_ur
         assert ids(store.find(HERE, ALL)) == ["a"]
         write()
         assert ids(store.find(HERE, ALL)) == ["a", "b"]
+
+
+def test_who_joins_a_transaction_that_was_ended_meets_the_same_error(postgres_url: str) -> None:
+    there = ("there",)
+    with closing(PostgresStorage(postgres_url)) as store:
+        met = list[Exception]()
+
+        def prepare() -> None:
+            met.clear()
+            store.erase(HERE, None)
+            store.put(HERE, [record("a", "one", [1.0])])
+            write_document(store, there, "facts", "door", "shut")
+
+        def write() -> None:
+            with store.transaction():
+                store.put(HERE, [record("b", "two", [1.0])])
+                steps = lambda: write_document(store, there, "facts", "door", "open"), lambda: store.find(HERE, ALL)
+                for join in steps:
+                    try:
+                        join()
+                    except Busy as error:
+                        met.append(error)
+
+        outcome = deadlocked(postgres_url, HERE, prepare, write, (SCOPE, [number_of(there)]))
+        assert isinstance(outcome.exception(), Busy)
+        assert met == [outcome.exception()] * 2
+        assert ids(store.find(HERE, ALL)) == ["a"]
+        assert [document.value for document in store.documents(there, "facts")] == ["shut"]
 
 
 def test_the_isolation_of_a_transaction_is_not_the_servers_choice(postgres: Databases, postgres_url: str) -> None:

@@ -24,7 +24,7 @@ from tidal_plugins.storage.columns import cache, pieces
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.rows import unit_vector
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
-from tidal_plugins.storage.sqlite import SQLiteStorage, opening
+from tidal_plugins.storage.sqlite import SQLiteStorage, log_mark, opening
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, link, record
 from tidal_plugins.testing.columns import ColumnsContract
 from tidal_plugins.testing.renewal import RenewalContract
@@ -388,6 +388,27 @@ def test_two_processes_may_open_a_new_file_at_once(tmp_path: Path, process: Proc
         assert [process.receive(), second_process.receive()] == ["open", "open"]
         assert [process.call("put", "a"), second_process.call("put", "b")] == [["a"], ["b"]]
         assert agreed_ids(tmp_path / f"{turn}.db") == {"a", "b"}
+
+
+@pytest.mark.slow
+def test_a_process_that_stays_as_a_reader_sees_one_state_and_stops_no_writer(
+    path: Path, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, pages in {"LONG": 25, "FULL": 50, "STEP": 50}.items():
+        monkeypatch.setattr(log_mark, name, pages)
+    with closing(SQLiteStorage(path, busy_timeout=0.1)) as store:
+        store.put(HERE, [record("gone", vector=vector_of("gone"))])
+        process.call("open", str(path))
+        assert process.call("hold") == ["gone"]
+        names = [f"e{number:02}" for number in range(30)]
+        for name in names:
+            store.put(HERE, [record(name, "a shelf " * 1000, vector_of(name))])
+        store.erase(HERE, ["gone"])
+        assert store.measures().log_bytes > 50 * 4096, "the reader needs what the log begins with"
+        assert not store.scrub()
+        assert process.call("found") == ["gone"]
+        assert process.call("release") == names
+        assert store.scrub()
 
 
 @pytest.mark.parametrize("read_first", [False, True])

@@ -48,6 +48,20 @@ class Worker:
     def put(self, *names: str) -> list[str]:
         return [id_ for name in names for id_ in self.store.put(SCOPE, [record(name, vector_of(name))])]
 
+    def hold(self) -> list[str]:
+        """Stay in a snapshot, and return what it shows."""
+        self._held = self.store.snapshot()
+        self._held.__enter__()
+        return self.found()
+
+    def found(self) -> list[str]:
+        return sorted(match.id for match in self.store.nearest(SCOPE, np.ones(24, np.float32), 99, Where()))
+
+    def release(self) -> list[str]:
+        """Leave the snapshot, and return what is there now."""
+        self._held.__exit__(None, None, None)
+        return self.found()
+
     def as_nobody(self, warm_up: str, path: str) -> str:
         """Open a store as an unprivileged user, after the libraries have been loaded."""
         SQLiteStorage(warm_up).close()

@@ -1,6 +1,8 @@
 """What only LlamaIndex's agents and chat engines have: contexts, handoffs, reasoning, templates."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
@@ -102,6 +104,25 @@ async def test_a_context_that_was_serialised_and_restored_goes_on(reminded, chat
     assert model.shown[0][0].content == "I play standards, too."
     episodes = [(e.turn, e.query) for e in reminded.episodes.list(thread="friday")]
     assert episodes == [(1, "I play standards, too."), (2, ASK)]
+
+
+@pytest.mark.slow
+def test_a_turn_that_waits_for_a_human_is_finished_in_another_process(reminded, path):
+    def run(step, saved=None):
+        command = [sys.executable, "-W", "ignore", "-m", "tests.frameworks.llama_index.waiting_process", path, step]
+        done = subprocess.run(command, input=json.dumps(saved), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    waiting = run("ask")
+    assert waiting["result"] is None
+    assert reminded.episodes.list(thread="friday") == []
+    finished = run("answer", waiting["context"])
+    assert finished["result"] == "In the evening."
+    assert FACT in finished["shown"][0]
+    episode = only(reminded, thread="friday")
+    assert (episode.query, episode.answer) == (ASK, "In the evening.")
+    assert [call.result for call in episode.tool_calls] == ["The human says yes."]
 
 
 # chat engines

@@ -162,6 +162,14 @@ def test_an_exact_repetition_strengthens_the_first_once_and_is_found_once(
     assert tier(memory, again.entries[0]).weight == 1
 
 
+def test_repetitions_of_one_batch_each_strengthen_what_stands_already(memory: TidalMemory, clock: FrozenClock) -> None:
+    first = memory.record(JAZZ, thread="a")
+    clock.advance(hours=72)
+    memory.record_many([Exchange((Message("user", JAZZ),), thread) for thread in "bc"])
+    assert weights(memory, *first.entries) == [2.5]
+    assert memory.recall("jazz piano").ids == first.entries
+
+
 def test_other_voices_and_other_words_repeat_nothing(memory: TidalMemory) -> None:
     first = told(memory)
     others: list[dict[str, Any]] = [

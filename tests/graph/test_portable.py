@@ -128,6 +128,15 @@ def test_relations_that_cannot_be_used_are_refused(world: World, empty: World) -
     assert empty.graph.entities() == []
 
 
+def test_what_held_for_an_instant_is_loaded(world: World, empty: World) -> None:
+    graph = read(world.graph.export(), "graphml")
+    change: dict[str, Any] = {"valid_from": NOON, "valid_until": NOON}
+    relations = (replace(graph.relations[0], **change), *graph.relations[1:])
+    empty.graph.load(write(Portable(graph.entities, relations), "json-ld"), "json-ld", source="elsewhere")
+    rows = [row for entity in empty.graph.entities() for row in empty.graph.timeline(entity.id)]
+    assert (NOON, NOON) in {(row.valid_from, row.valid_until) for row in rows}
+
+
 def test_a_format_that_is_not_known_and_a_source_without_a_name_are_refused(world: World) -> None:
     with pytest.raises(InvalidInput, match="graphml, json-ld, cypher"):
         world.graph.export("rdf")

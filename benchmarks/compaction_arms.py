@@ -31,7 +31,7 @@ from tidal_plugins import (
 )
 from tidal_plugins.compaction.state import history as split
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.dossier import Source, Statement
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 

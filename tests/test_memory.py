@@ -27,7 +27,7 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.model.imported import Imported
+from tidal_plugins.model.exchange import Imported
 from tidal_plugins.testing import NOON, FrozenClock
 
 WEATHER = ToolCall("weather", {"city": "Oslo", "days": [1, 2]}, id="c1", result="-3 °C")

@@ -37,22 +37,16 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.capsule import Capsule
-    from tidal_plugins.model.check import Backup, Check
     from tidal_plugins.model.compaction import Compaction
-    from tidal_plugins.model.consolidation import Consolidation
-    from tidal_plugins.model.dossier import Brief, Dossier
-    from tidal_plugins.model.entry import Entry, Tier
-    from tidal_plugins.model.episode import Episode
-    from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+    from tidal_plugins.model.dossier import Brief, Dossier, Statement
+    from tidal_plugins.model.entry import Entry, Note, Tier
+    from tidal_plugins.model.exchange import Episode, Exchange, Message, ToolCall
     from tidal_plugins.model.fact import Claim, Fact
-    from tidal_plugins.model.graph import Assertion, Extraction, Mention
-    from tidal_plugins.model.note import Note
+    from tidal_plugins.model.graph import Assertion, Extraction, Mention, ModelAnswer
     from tidal_plugins.model.presence import ProactiveMessage
-    from tidal_plugins.model.reader import ModelAnswer
     from tidal_plugins.model.recall import Coverage, Explanation, Hit, Recall, Whisper
-    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.model.reports import Backup, Check, Consolidation, Receipt
     from tidal_plugins.model.session import Policy, SignalType
-    from tidal_plugins.model.summary import Statement
     from tidal_plugins.presence.runner import Presence
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.retrieval.rerank import CrossEncoderReranker
@@ -140,14 +134,14 @@ _LOADED_WHEN_USED = {
     "alist_backups": "maintenance.backups",
     "arestore": "maintenance.backups",
     "Assertion": "model.graph",
-    "Backup": "model.check",
+    "Backup": "model.reports",
     "Brief": "model.dossier",
     "Capsule": "model.capsule",
-    "Check": "model.check",
+    "Check": "model.reports",
     "Claim": "model.fact",
     "Compaction": "model.compaction",
     "Compactor": "compaction.compactor",
-    "Consolidation": "model.consolidation",
+    "Consolidation": "model.reports",
     "Coverage": "model.recall",
     "CrossEncoderReranker": "retrieval.rerank",
     "DefaultRedactor": "ingestion.redaction",
@@ -155,7 +149,7 @@ _LOADED_WHEN_USED = {
     "Dossier": "model.dossier",
     "EmbeddingEmotion": "affect.embedding",
     "Entry": "model.entry",
-    "Episode": "model.episode",
+    "Episode": "model.exchange",
     "Exchange": "model.exchange",
     "Explanation": "model.recall",
     "Extraction": "model.graph",
@@ -166,15 +160,15 @@ _LOADED_WHEN_USED = {
     "list_backups": "maintenance.backups",
     "Mention": "model.graph",
     "Message": "model.exchange",
-    "ModelAnswer": "model.reader",
-    "Note": "model.note",
+    "ModelAnswer": "model.graph",
+    "Note": "model.entry",
     "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
     "Policy": "model.session",
     "Presence": "presence.runner",
     "ProactiveMessage": "model.presence",
     "Recall": "model.recall",
-    "Receipt": "model.receipt",
+    "Receipt": "model.reports",
     "rekey": "storage.sqlite.copies",
     "restore": "maintenance.backups",
     "RuleExtractor": "graph.reading.extractor",
@@ -183,7 +177,7 @@ _LOADED_WHEN_USED = {
     "Session": "sessions.session",
     "Settings": "settings",
     "SignalType": "model.session",
-    "Statement": "model.summary",
+    "Statement": "model.dossier",
     "TidalMemory": "memory",
     "Tier": "model.entry",
     "ToolCall": "model.exchange",

@@ -22,12 +22,9 @@ from tidal_plugins.validation import check_flag, iterable
 
 if TYPE_CHECKING:
     from tidal_plugins.ingestion.writer import Progress
-    from tidal_plugins.model.episode import Episode
-    from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-    from tidal_plugins.model.filter import Filter
-    from tidal_plugins.model.imported import Imported
-    from tidal_plugins.model.note import Note, NoteFields
-    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.model.entry import Filter, Note, NoteFields
+    from tidal_plugins.model.exchange import Episode, Exchange, Imported, Message, ToolCall
+    from tidal_plugins.model.reports import Receipt
     from tidal_plugins.protocols import (
         ClaimExtractor,
         CoverageAssessor,
@@ -175,7 +172,7 @@ class TidalMemory(CompactingView):
         entry that stands. Raises ``InvalidInput``, and ``Forgotten`` for a text that was forgotten.
         """
         from tidal_plugins.ingestion.record import remember, to_notes
-        from tidal_plugins.model.note import Note
+        from tidal_plugins.model.entry import Note
 
         if not isinstance(text, Iterable | Note):
             raise InvalidInput(f"give texts or Notes to remember, got {shown(text)}")

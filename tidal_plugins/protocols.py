@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from tidal_plugins.model.affect import Affect
+    from tidal_plugins.model.dossier import Source, Statement
     from tidal_plugins.model.fact import Claim
-    from tidal_plugins.model.graph import Extraction
-    from tidal_plugins.model.reader import ModelAnswer
+    from tidal_plugins.model.graph import Extraction, ModelAnswer, SinkBatch, SinkIds
     from tidal_plugins.model.recall import Coverage
     from tidal_plugins.model.sentence import SentenceTags
-    from tidal_plugins.model.sink import SinkBatch, SinkIds
-    from tidal_plugins.model.summary import Source, Statement
     from tidal_plugins.secrets.finding import Secret
 
 READERS = "tidal_plugins.readers"

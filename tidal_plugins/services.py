@@ -54,9 +54,7 @@ if TYPE_CHECKING:
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.maintenance.consolidator import Consolidator
     from tidal_plugins.maintenance.thread import Maintenance
-    from tidal_plugins.model.check import Backup, Check
-    from tidal_plugins.model.receipt import Receipt
-    from tidal_plugins.model.retention import Retention
+    from tidal_plugins.model.reports import Backup, Check, Receipt, Retention
     from tidal_plugins.presence.engine import PresenceEngine
     from tidal_plugins.storage.postgres.replica import ReplicaReads
 
@@ -326,7 +324,7 @@ class Services:
     def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
         """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
         from tidal_plugins.maintenance.tiers import Retainer
-        from tidal_plugins.model.retention import combined
+        from tidal_plugins.model.reports import combined
 
         more = self.storage.scopes(scope, Where(include_archived=True)) if below else []
         now = self.now()

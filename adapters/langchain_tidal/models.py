@@ -18,8 +18,8 @@ from tidal_plugins import TidalError
 from tidal_plugins.compaction import provider
 from tidal_plugins.embedding.wrapped import WrappedEmbedder
 from tidal_plugins.graph.reading.prompt import Found, extracted
+from tidal_plugins.model.dossier import Source, Statement
 from tidal_plugins.model.graph import Extraction
-from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
 

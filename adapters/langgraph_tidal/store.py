@@ -41,8 +41,7 @@ from langgraph_tidal.batch import (
 )
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.indexing import SHORT, readable
-from tidal_plugins.model.entry import derive_id
-from tidal_plugins.model.trust import TRUST
+from tidal_plugins.model.entry import TRUST, derive_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory

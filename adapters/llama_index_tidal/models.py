@@ -16,9 +16,8 @@ from tidal_plugins.compaction.provider import cut_off
 from tidal_plugins.embedding.wrapped import WrappedEmbedder
 from tidal_plugins.errors import CompactionError, ComponentError, InvalidInput, TidalError
 from tidal_plugins.graph.reading.prompt import MAX_CHARS, Found, extracted
-from tidal_plugins.model.graph import Extraction
-from tidal_plugins.model.reader import ModelAnswer
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.dossier import Source, Statement
+from tidal_plugins.model.graph import Extraction, ModelAnswer
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
 

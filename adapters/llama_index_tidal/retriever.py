@@ -14,7 +14,7 @@ from llama_index.core.vector_stores import FilterCondition, FilterOperator, Meta
 
 from llama_index_tidal.place import Scope
 from tidal_plugins import Hit, InvalidInput, Policy, Recall, TidalMemory
-from tidal_plugins.model.filter import Filter
+from tidal_plugins.model.entry import Filter
 from tidal_plugins.model.recall import OWN
 from tidal_plugins.retrieval.understand import limit_of
 from tidal_plugins.shown import shown

@@ -28,7 +28,7 @@ from tidal_plugins import (
     ToolCall,
 )
 from tidal_plugins.model.compaction import Kept, RestoredFile, Size, Written
-from tidal_plugins.model.summary import Source
+from tidal_plugins.model.dossier import Source
 
 AMPLE = 10**9
 NOW = Message("user", "What is left to do?", "now")

@@ -19,7 +19,7 @@ from tests.frameworks.conftest import ScriptedModel
 from tests.frameworks.llama_index import conftest as index
 from tidal_plugins import InvalidInput, Message, Statement
 from tidal_plugins.errors import CompactionError, ComponentError
-from tidal_plugins.model.summary import Source
+from tidal_plugins.model.dossier import Source
 from tidal_plugins.protocols import GraphExtractor, Summariser
 
 ASKED = "Use {context_str} and {x}, as {{y}} says."

@@ -9,8 +9,7 @@ from typing import Any
 
 from tests.tuned import tuned
 from tidal_plugins import Assertion, Episode, Extraction, HashingEmbedder, Mention, Message, TidalMemory
-from tidal_plugins.model.extraction import Extracted
-from tidal_plugins.model.graph import Relation
+from tidal_plugins.model.graph import Extracted, Relation
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.testing import FrozenClock
 

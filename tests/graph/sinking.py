@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins.model.sink import SinkBatch, SinkIds
+from tidal_plugins.model.graph import SinkBatch, SinkIds
 
 
 def embedded(path: Path) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from tests.graph.knowing import World
 from tests.graph.sinking import EPISODES, Counting, change, embedded, facts, names, served
 from tidal_plugins import Assertion, ComponentError, Conflict, Extraction, InvalidInput, Mention
-from tidal_plugins.model.sink import SinkIds
+from tidal_plugins.model.graph import SinkIds
 from tidal_plugins.testing import NOON
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, NotFound, Settings, TidalMemory, ToolCall
-from tidal_plugins.model.imported import Imported
+from tidal_plugins.model.exchange import Imported
 from tidal_plugins.testing import NOON, FrozenClock
 
 

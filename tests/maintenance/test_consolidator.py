@@ -27,7 +27,7 @@ from tidal_plugins import (
     TidalMemory,
     Tier,
 )
-from tidal_plugins.model.summary import Source
+from tidal_plugins.model.dossier import Source
 from tidal_plugins.testing import NOON, FrozenClock
 
 DAY = timedelta(days=1)

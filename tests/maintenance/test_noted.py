@@ -8,8 +8,7 @@ import pytest
 
 from tidal_plugins import Forgotten, InvalidInput, Message, Settings, TidalMemory
 from tidal_plugins.model.compaction import Compacted
-from tidal_plugins.model.consolidation import MaintenanceRun
-from tidal_plugins.model.receipt import Erasure
+from tidal_plugins.model.reports import Erasure, MaintenanceRun
 from tidal_plugins.testing import FrozenClock
 
 CALM = Settings(graph={"background": False})

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tidal_plugins import Message, Statement, ToolCall
-from tidal_plugins.model.summary import Source
+from tidal_plugins.model.dossier import Source
 from tidal_plugins.summarising.prompt import parse, prompt
 
 BAKERY = Source(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.sentences import sentences
 from tidal_plugins import CompactionError, Message, Statement, ToolCall
-from tidal_plugins.model.summary import Source
+from tidal_plugins.model.dossier import Source
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.scoring.priority import MIN_PRIORITY
 from tidal_plugins.summarising.extractive import ExtractiveSummariser

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tidal_plugins import Claim, Entry, Exchange, Message, Policy, TidalError, TidalMemory
-from tidal_plugins.model.sink import SinkBatch, SinkIds
+from tidal_plugins.model.graph import SinkBatch, SinkIds
 from tidal_plugins.testing import NOON
 
 MOST = 1_000

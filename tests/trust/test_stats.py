@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import Closed, Settings, TidalMemory
-from tidal_plugins.model.stats import Stats
+from tidal_plugins.model.reports import Stats
 
 CALM = Settings(graph={"background": False})
 

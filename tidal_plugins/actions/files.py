@@ -32,8 +32,7 @@ from tidal_plugins.actions.calls import (
 )
 from tidal_plugins.actions.commands import read_command
 from tidal_plugins.actions.paths import alike, mentions, normal, relative, within
-from tidal_plugins.model.episode import FORGOTTEN_TEXT
-from tidal_plugins.model.exchange import Message, ToolCall, answers
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Message, ToolCall, answers
 from tidal_plugins.model.fence import inert
 
 _MAX_REASON = 200

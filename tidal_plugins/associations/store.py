@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware, hours_between
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.scoring import decay
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Step, Storage, WhereLinks

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from tidal_plugins.compaction.files import weight
 from tidal_plugins.compaction.state import Covered, Fold, History, State, Turn
-from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written, total
+from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written, total
+from tidal_plugins.model.dossier import Statement
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
-from tidal_plugins.model.loss import Loss, LossLedger
-from tidal_plugins.model.summary import Statement
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure
 from tidal_plugins.tuning import CompactionTuning

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tidal_plugins.model.summary import Source
+    from tidal_plugins.model.dossier import Source
     from tidal_plugins.summarising.summary import Condensed
 
 

@@ -29,9 +29,8 @@ from tidal_plugins.compaction.recorded import Recorder, covered_turn, is_one_of,
 from tidal_plugins.compaction.state import Covered, Fold, State, Turn, marked
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Kept, Size
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.dossier import Source, Statement
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.secrets.finding import masked
 from tidal_plugins.summarising.extractive import ExtractiveSummariser

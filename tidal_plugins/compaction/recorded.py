@@ -16,11 +16,10 @@ from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.worker import Worker
+from tidal_plugins.model.compaction import LossLedger
 from tidal_plugins.model.entry import EPISODE, Scope
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_agent
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message, ToolCall, asked_by_agent
 from tidal_plugins.model.fence import FRAMED, Frames
-from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import is_short, mapping, storable

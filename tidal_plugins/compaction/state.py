@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.model.compaction import Compacted, Compaction, RestoredFile, Size
+from tidal_plugins.model.dossier import Statement
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.exchange import Exchange, Message
-from tidal_plugins.model.summary import Statement
 from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.summarising.work import Work

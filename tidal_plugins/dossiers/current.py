@@ -21,9 +21,8 @@ from tidal_plugins.facts.versions import KEY
 from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.model.dossier import Contradiction, Finding, Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scope
-from tidal_plugins.model.fact import FactConflict
+from tidal_plugins.model.fact import FactConflict, Replacement, Supersession
 from tidal_plugins.model.fence import inert
-from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.rows import to_json

@@ -12,7 +12,7 @@ from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, Capsule, Section, Suggestion, title
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.entry import Scope, bare_id
-from tidal_plugins.model.episode import FORGOTTEN_TEXT
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.storage.base import Document, Storage
 from tidal_plugins.tuning import CapsuleTuning

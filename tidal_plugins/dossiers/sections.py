@@ -24,10 +24,9 @@ from tidal_plugins.language.importance import SURE
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import OWN, Entry, Scope
+from tidal_plugins.model.fact import Supersession
 from tidal_plugins.model.fence import inert
-from tidal_plugins.model.supersession import Supersession
-from tidal_plugins.model.trust import OWN
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active

@@ -12,8 +12,8 @@ from tidal_plugins.dossiers.sentences import Reader
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.ingestion.episodes import from_entry
-from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope, bare_id, derive_id
+from tidal_plugins.model.reports import Seed
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import terms

@@ -19,8 +19,8 @@ from tidal_plugins.english.words import TIME_WORDS
 from tidal_plugins.model.clock import hours_between, local
 from tidal_plugins.model.dossier import HEADINGS, Part
 from tidal_plugins.model.entry import CONVERSATION, DOSSIER, FACT, KINDS, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.fact import Supersession
 from tidal_plugins.model.recall import Hit
-from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets, without_secrets
 from tidal_plugins.retrieval.understand import MAX_LIMIT, Request, active

@@ -22,8 +22,7 @@ from tidal_plugins.english.words import MONTHS, WEEKDAYS
 from tidal_plugins.facts.rivals import rival
 from tidal_plugins.facts.statements import Statement, statement, statements
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fact import Claim
-from tidal_plugins.model.supersession import Replacement
+from tidal_plugins.model.fact import Claim, Replacement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import normal, terms
 

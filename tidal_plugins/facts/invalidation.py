@@ -16,9 +16,8 @@ from tidal_plugins.facts.statements import statements
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, Jobs
-from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, SYNTHESIS, Entry, Scope
-from tidal_plugins.model.link import REPEAT, WORDING, Link
-from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession, supersession_id
+from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, REPEAT, SYNTHESIS, WORDING, Entry, Link, Scope
+from tidal_plugins.model.fact import SUPERSEDES, Replacement, Supersession, supersession_id
 from tidal_plugins.secrets.finding import secrets
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks

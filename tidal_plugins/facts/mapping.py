@@ -38,8 +38,7 @@ from tidal_plugins.facts.versions import (
 )
 from tidal_plugins.model.clock import aware, from_micros, to_micros
 from tidal_plugins.model.entry import FACT, Entry, Scope
-from tidal_plugins.model.fact import Claim, Fact, FactConflict
-from tidal_plugins.model.supersession import SUPERSEDES
+from tidal_plugins.model.fact import SUPERSEDES, Claim, Fact, FactConflict
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Record, Storage, WhereLinks

@@ -21,7 +21,7 @@ from tidal_plugins.facts.statements import (
     stems_of,
     was,
 )
-from tidal_plugins.model.supersession import Replacement
+from tidal_plugins.model.fact import Replacement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import stems, terms
 

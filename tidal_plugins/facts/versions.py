@@ -11,9 +11,8 @@ from typing import Any
 from tidal_plugins.facts.claims import by_rules, plain_words
 from tidal_plugins.facts.conflicts import Said, claimed, close, close_quoting, flag
 from tidal_plugins.model.clock import from_micros
-from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
+from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Link, Scope, derive_id
 from tidal_plugins.model.fact import Fact
-from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage, Where, WhereLinks

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidal_plugins.english.reported import to_second_person, to_third_person
+from tidal_plugins.model.entry import Link
 from tidal_plugins.model.graph import Entity, Relation
-from tidal_plugins.model.link import Link
 from tidal_plugins.patterns import lazy_re
 
 _BE = "be"

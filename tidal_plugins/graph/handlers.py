@@ -18,10 +18,9 @@ from tidal_plugins.graph.reader.budget import MODEL, Budget
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.extraction import Extracted
+from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.fence import Frames
+from tidal_plugins.model.graph import Extracted
 from tidal_plugins.protocols import GraphExtractor, TurnReader
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning

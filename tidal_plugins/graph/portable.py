@@ -32,9 +32,8 @@ from tidal_plugins.graph.records.relations import (
     with_confidence,
 )
 from tidal_plugins.model.clock import aware, to_micros
-from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.entry import Link, Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation
-from tidal_plugins.model.link import Link
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks

@@ -25,11 +25,9 @@ from tidal_plugins.graph.records.entities import (
 from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, evidence_of, relation_id
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import EPISODE, Scope, bare_id
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.entry import EPISODE, Link, Scope, bare_id
+from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.graph import DEPENDENCIES, Category, Edge, Entity, Evidence, Neighbour, Relation
-from tidal_plugins.model.link import Link
 from tidal_plugins.secrets.finding import mask, secrets
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks

@@ -16,11 +16,18 @@ from tidal_plugins.graph.records.entities import MENTIONED, Node, nodes, said_at
 from tidal_plugins.graph.records.merging import Merged, merged
 from tidal_plugins.graph.records.relations import COUNTED, DENIAL, EVIDENCE, KINDS, predicate, relation_id
 from tidal_plugins.model.clock import from_micros
-from tidal_plugins.model.entry import Scope, derive_id
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.graph import Evidence
-from tidal_plugins.model.link import Link
-from tidal_plugins.model.sink import Mirrored, SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation, Status
+from tidal_plugins.model.entry import Link, Scope, derive_id
+from tidal_plugins.model.exchange import Episode
+from tidal_plugins.model.graph import (
+    Evidence,
+    Mirrored,
+    SinkBatch,
+    SinkEntity,
+    SinkEpisode,
+    SinkIds,
+    SinkRelation,
+    Status,
+)
 from tidal_plugins.protocols import GraphSink
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.secrets.finding import masked

@@ -10,9 +10,8 @@ from tidal_plugins.graph.records.entities import MENTIONED, Node, cited, newest,
 from tidal_plugins.graph.records.merging import merged
 from tidal_plugins.graph.records.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
 from tidal_plugins.model.clock import from_micros, hours_between
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.model.graph import Edge, Entity, Relation
-from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.decay import faded
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage, WhereLinks

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.ingestion import documents as engine
-from tidal_plugins.model.document import Document
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.note import Note
+from tidal_plugins.model.entry import Document, Note, Scope
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.capabilities import question

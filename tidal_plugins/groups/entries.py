@@ -10,8 +10,7 @@ from typing import Unpack
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.maintenance.tiers import count_days, list_archived, pin, restore, unpin
-from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.filter import Filter
+from tidal_plugins.model.entry import Entry, Filter, Scope
 from tidal_plugins.retrieval.understand import active, checked_filter, checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import question

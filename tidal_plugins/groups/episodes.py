@@ -13,8 +13,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange
+from tidal_plugins.model.exchange import Episode, Exchange
 from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown

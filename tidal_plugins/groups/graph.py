@@ -14,9 +14,7 @@ from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.portable import Format
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.extraction import Extracted, Pending
-from tidal_plugins.model.graph import Applied, Relation
-from tidal_plugins.model.sink import Mirrored
+from tidal_plugins.model.graph import Applied, Extracted, Mirrored, Pending, Relation
 from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
 from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services

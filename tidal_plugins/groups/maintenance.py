@@ -12,10 +12,8 @@ from tidal_plugins.maintenance.runs import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Compacted
-from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.receipt import Erasure
-from tidal_plugins.model.retention import Retention
+from tidal_plugins.model.reports import Consolidation, Erasure, MaintenanceRun, Retention
 from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import question

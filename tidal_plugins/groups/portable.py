@@ -11,7 +11,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.groups.view import View
 
 if TYPE_CHECKING:
-    from tidal_plugins.model.check import Backup
+    from tidal_plugins.model.reports import Backup
     from tidal_plugins.services import Services
 
 

@@ -11,7 +11,7 @@ from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.tombstones import UNSCRUBBED
 from tidal_plugins.maintenance.tiers import count_tiers
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.stats import Stats
+from tidal_plugins.model.reports import Stats
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import count_keys, measures, within_deadline
 from tidal_plugins.storage.shorthands import read_meta

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tidal_plugins.aio import in_thread
 from tidal_plugins.facts.invalidation import SupersessionStore
 from tidal_plugins.model.entry import Scope, bare_id
-from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.model.fact import Supersession
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import check_flag, check_page

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.signals import Signals
     from tidal_plugins.groups.supersessions import Supersessions
     from tidal_plugins.ingestion.writer import Progress
-    from tidal_plugins.model.check import Check
     from tidal_plugins.model.fence import Frames
-    from tidal_plugins.model.receipt import Receipt
-    from tidal_plugins.model.stats import Stats
+    from tidal_plugins.model.reports import Check, Receipt, Stats
     from tidal_plugins.protocols import Embedder
     from tidal_plugins.services import Services
     from tidal_plugins.settings import Settings

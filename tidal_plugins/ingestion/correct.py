@@ -19,10 +19,8 @@ from tidal_plugins.ingestion.derived import forget_derived, purge
 from tidal_plugins.ingestion.store import read_notes, read_turns
 from tidal_plugins.ingestion.writer import Writer, duplicates, promote, reword, unfading
 from tidal_plugins.jobs.queue import note
-from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
-from tidal_plugins.model.link import WORDING, Link
-from tidal_plugins.model.supersession import CORRECTED, Replacement
-from tidal_plugins.model.trust import CHANNELS
+from tidal_plugins.model.entry import CHANNELS, CONVERSATION, FACT, WORDING, Entry, Link, Scope, derive_id
+from tidal_plugins.model.fact import CORRECTED, Replacement
 from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.secrets.finding import masked
 from tidal_plugins.shown import shown

@@ -12,9 +12,7 @@ from tidal_plugins.ingestion.forget import forget
 from tidal_plugins.ingestion.record import remember
 from tidal_plugins.ingestion.tombstones import FORGOTTEN, remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.model.document import Document
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.note import Note
+from tidal_plugins.model.entry import Document, Note, Scope
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.shorthands import read_document, write_document
 

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
-from tidal_plugins.model.entry import EPISODE, Entry, Scope
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.entry import EPISODE, WORDING, Entry, Scope
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message, ToolCall
 from tidal_plugins.model.fence import FRAMED, Frames
-from tidal_plugins.model.link import WORDING
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 if TYPE_CHECKING:

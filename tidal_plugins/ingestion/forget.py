@@ -31,9 +31,8 @@ from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstone
 from tidal_plugins.ingestion.writer import Writer, duplicates, message_entry_id, promote
 from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
+from tidal_plugins.model.reports import Receipt
 from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.writer import Writer, unfading
-from tidal_plugins.model.admission import Admission
-from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS, Entry, Scope
+from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS, Admission, Entry, Scope
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.storage.shorthands import read_document

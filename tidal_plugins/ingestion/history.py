@@ -14,10 +14,8 @@ from datetime import datetime
 
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes, unframed
 from tidal_plugins.ingestion.writer import FIRST, Writer, duplicates, promote, reinforced, unfading
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message, final_of, query_of
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import EPISODE, Entry, Link, Scope, Tier, derive_id
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message, final_of, query_of
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import storable

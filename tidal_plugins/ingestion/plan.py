@@ -29,10 +29,8 @@ from tidal_plugins.ingestion.gate import nearest
 from tidal_plugins.ingestion.writer import Writer, mark, message_entry_id
 from tidal_plugins.language.importance import importances
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message
-from tidal_plugins.model.trust import TRUST, Channel
+from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.storage.base import Passage, Record
 

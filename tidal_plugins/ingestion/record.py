@@ -21,12 +21,8 @@ from tidal_plugins.ingestion.store import store
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
 from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import KINDS, Entry, Scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
-from tidal_plugins.model.imported import Imported
-from tidal_plugins.model.note import Note
-from tidal_plugins.model.trust import TRUST, check_channel
+from tidal_plugins.model.entry import KINDS, TRUST, Entry, Note, Scope, check_channel
+from tidal_plugins.model.exchange import Episode, Exchange, Imported, Message, ToolCall, turn
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.transactions import retry

@@ -23,9 +23,8 @@ from tidal_plugins.ingestion.uses import enqueue_links, strengthen
 from tidal_plugins.ingestion.writer import FIRST, Writer, first_link, new_tier, reinforced, repeat_link
 from tidal_plugins.jobs.queue import enqueue, note
 from tidal_plugins.language.emphasis import is_shouted
-from tidal_plugins.model.entry import Entry, Scope, Tier, derive_id
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Entry, Link, Scope, Tier, derive_id
+from tidal_plugins.model.exchange import Episode
 from tidal_plugins.reading.sentences import TAG
 from tidal_plugins.storage.base import Record, WhereLinks
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from tidal_plugins.errors import Conflict, Corrupt, Forgotten, NotFound, StorageError
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope, mark_of
-from tidal_plugins.model.receipt import Erasure, Receipt
+from tidal_plugins.model.reports import Erasure, Receipt
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Line, Storage
 from tidal_plugins.storage.shorthands import read_document, salt, write_document, write_meta

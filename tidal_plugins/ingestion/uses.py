@@ -25,8 +25,8 @@ from tidal_plugins.ingestion.writer import UNFADING, Writer, firsts, reinforced
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import Job, enqueue
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.supersession import SUPERSEDES
+from tidal_plugins.model.exchange import Episode
+from tidal_plugins.model.fact import SUPERSEDES
 from tidal_plugins.scoring.text import cites, echoes
 from tidal_plugins.storage.base import Line, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers

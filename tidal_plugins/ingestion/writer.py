@@ -17,10 +17,21 @@ from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
 from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, derive_id, mark_of, marked_id
+from tidal_plugins.model.entry import (
+    CONVERSATION,
+    EPISODE,
+    KINDS,
+    REPEAT,
+    Entry,
+    Link,
+    Scope,
+    Tier,
+    derive_id,
+    mark_of,
+    marked_id,
+)
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
-from tidal_plugins.model.link import REPEAT, Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
@@ -37,7 +48,7 @@ if TYPE_CHECKING:
 
     from tidal_plugins.embedding.identity import StoreEmbedder
     from tidal_plugins.facts.conflicts import Said
-    from tidal_plugins.model.episode import Episode
+    from tidal_plugins.model.exchange import Episode
 
 DECAYING = CONVERSATION
 """The kind of entries that decay."""

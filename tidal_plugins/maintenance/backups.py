@@ -13,8 +13,8 @@ from typing import Any
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, StorageError
 from tidal_plugins.maintenance.parts import PART, claim, is_same, part_of, remove_part, sync, sync_folder, target_of
-from tidal_plugins.model.check import Backup
 from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.reports import Backup
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import META, STORE, Storage
 from tidal_plugins.storage.capabilities import Backups

@@ -14,8 +14,8 @@ from tidal_plugins.errors import Corrupt, EmbedderMismatch, InvalidInput, Storag
 from tidal_plugins.ingestion.indexing import EntryIndexer
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import waiting as waiting_scopes
-from tidal_plugins.model.check import Check, Fault
 from tidal_plugins.model.entry import EPISODE, KINDS, Scope
+from tidal_plugins.model.reports import Check, Fault
 from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
 from tidal_plugins.storage.capabilities import Checks
 from tidal_plugins.storage.damage import noticed

@@ -33,10 +33,9 @@ from tidal_plugins.maintenance.runs import (
     tier_value,
 )
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.retention import Retention
+from tidal_plugins.model.reports import Consolidation, Retention, Seed
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks

@@ -28,8 +28,7 @@ from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.maintenance.backups import BACKUP
 from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.model.codec import decode, encode
-from tidal_plugins.model.entry import EPISODE, Entry, Scope
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import EPISODE, Entry, Link, Scope
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import ALL_LINKS, META, STORE, Line, Passage, Record, Storage
 from tidal_plugins.storage.capabilities import Listing, Listings, Names

@@ -11,9 +11,8 @@ from uuid import uuid4
 from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.maintenance.recurring import Recurring
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
-from tidal_plugins.model.consolidation import Consolidation, MaintenanceRun
-from tidal_plugins.model.entry import Scope, Tier, derive_id
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Link, Scope, Tier, derive_id
+from tidal_plugins.model.reports import Consolidation, MaintenanceRun
 from tidal_plugins.storage.base import Line, Storage, WhereLinks
 from tidal_plugins.storage.shorthands import read_document, set_tiers, write_document
 from tidal_plugins.storage.transactions import retry

@@ -14,7 +14,7 @@ from tidal_plugins.ingestion.forget import forget
 from tidal_plugins.ingestion.writer import DECAYING, Writer, fading, reinforced, unfading
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, FACT, GRAPH_CHANNEL, Entry, Scope, Tier
-from tidal_plugins.model.retention import Retention
+from tidal_plugins.model.reports import Retention
 from tidal_plugins.settings import RETAINED
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.shorthands import set_tiers

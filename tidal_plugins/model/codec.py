@@ -1,8 +1,14 @@
-"""Model objects as JSON values, read back and checked by pydantic; not for hot paths."""
+"""JSON: model objects as JSON values, read back and checked by pydantic, and the JSON in a model's answer; not for hot
+paths."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -30,3 +36,16 @@ def _adapter(type_: type) -> TypeAdapter[Any]:
     if type_ not in _adapters:
         _adapters[type_] = TypeAdapter(type_)
     return _adapters[type_]
+
+
+_FENCED = lazy_re(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+
+
+def structures(text: str) -> Iterator[Any]:
+    """Yield the JSON in a text: first the content of each code fence, then that of the outermost braces."""
+    start, end = text.find("{"), text.rfind("}")
+    for candidate in [*_FENCED.findall(text), text[start : end + 1] if start >= 0 else ""]:
+        try:
+            yield json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue

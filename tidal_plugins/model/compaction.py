@@ -5,17 +5,78 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from tidal_plugins.errors import CompactionError
+from tidal_plugins.model.dossier import Statement
 from tidal_plugins.model.exchange import Message, ToolCall
-from tidal_plugins.model.loss import LossLedger
-from tidal_plugins.model.summary import Statement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
 Stage = Literal["none", "prepare", "compact", "hard"]
 Part = Literal["summary", "question", "synthesis", "fold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A message that the model no longer sees.
+
+    Attributes:
+        position: its place in the history.
+        role: its role.
+        episode: the episode in which it stands verbatim.
+        index: its place in that episode.
+        message: its id, if it has one.
+        stated: the statements of the context that tell of it.
+    """
+
+    position: int
+    role: str
+    episode: str
+    index: int
+    message: str | None = None
+    stated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LossLedger(Sequence[Loss]):
+    """Every message of the history that a rebuilt context leaves out."""
+
+    losses: tuple[Loss, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Loss: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Loss]: ...
+
+    def __getitem__(self, index: int | slice) -> Loss | Sequence[Loss]:
+        return self.losses[index]
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self.losses)
+
+    @property
+    def episodes(self) -> tuple[str, ...]:
+        """Return the episodes that hold the omitted messages, in order."""
+        return tuple(dict.fromkeys(loss.episode for loss in self.losses))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "position": loss.position,
+                "role": loss.role,
+                "episode": loss.episode,
+                "index": loss.index,
+                "message": loss.message,
+                "stated": list(loss.stated),
+            }
+            for loss in self.losses
+        ]
+
 
 _ORDER = {"summary": 0, "question": 1, "synthesis": 2, "file": 3, "fold": 4}
 

@@ -1,18 +1,18 @@
-"""Entry: one thing remembered, in the unified index [Tidal §2.2]."""
+"""Entries: the units of memory, with the links between them, and the filters and notes by which they are asked for and
+written."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypedDict, get_args
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
 from tidal_plugins.shown import shown
@@ -194,3 +194,181 @@ def check_scope(scope: object) -> Scope:
     if any("\0" in part or not part.isprintable() for part in scope):
         raise InvalidInput(f"a scope's segments must be printable, got {shown(scope)}")
     return scope
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The decision of the write gate on a new entry: kept for good, or for a while.
+
+    Attributes:
+        importance: in [1, 10].
+        intensity: of the mood, in [0, 1].
+        surprise: how far it is from everything known, in [0, 1].
+        salience: the weighed sum of the three, in [0, 1].
+        expires_at: when it leaves active queries unless it is used before; ``None`` if it is kept for good.
+    """
+
+    importance: float
+    intensity: float
+    surprise: float
+    salience: float
+    expires_at: datetime | None = None
+
+    @property
+    def ephemeral(self) -> bool:
+        return self.expires_at is not None
+
+
+Channel = Literal["user", "agent", "tool", "document"]
+"""Who writes: a person who uses the agent, the agent, a tool, or a text from elsewhere."""
+CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
+
+TRUST: Final[Mapping[Channel, float]] = {"user": 1.0, "agent": 0.8, "document": 0.7, "tool": 0.5}
+"""The trust of each channel. Only the order counts: an agent repeats what it read, a document was at least chosen to be
+remembered, and a tool returns whatever others wrote. What memory makes of entries has the lowest trust of these, and
+what a peer tells at most the trust of the peer."""
+
+OWN: Final = TRUST["user"]
+"""The trust from which on words may become a rule or a priority."""
+
+
+def check_channel(channel: object) -> Channel:
+    """Return ``channel`` as it is, or raise ``InvalidInput`` if there is no such channel."""
+    found = next((known for known in CHANNELS if known == channel), None)
+    if found is None:
+        raise InvalidInput(f"a channel is one of {', '.join(CHANNELS)}, got {shown(channel)}")
+    return found
+
+
+REPEAT = "repeat"
+"""Kind of the link from an entry that says again what another one said to that one, word for word."""
+
+WORDING = "wording"
+"""Kind of the link from an entry that was corrected to each entry that keeps an earlier wording of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of some ``kind`` between two nodes, which are entries or anything else that has an id.
+
+    ``weight`` is the weight at ``anchored_at``. The writer of a link knows how it fades, and sets ``expires_at`` to the
+    time from which the link counts for nothing (``None``: never). Of links that fade alike, the one that lasts longest
+    is therefore the strongest at any time. ``valid_from`` and ``valid_until`` say when the link was true,
+    ``recorded_at`` and ``superseded_at`` when it was believed. Several links may join the same nodes; links with the
+    same id are one.
+    """
+
+    id: str
+    kind: str
+    source: str
+    target: str
+    recorded_at: datetime
+    weight: float = 1.0
+    anchored_at: datetime | None = None
+    expires_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Filter(TypedDict, total=False):
+    """The entries that a recall may return. All fields apply inside each search channel, before its best are cut.
+
+    A field that is not given leaves entries unfiltered; an empty collection matches nothing.
+    """
+
+    kinds: Collection[str] | None
+    """``conversation``, ``skill``, ``kb``, ``fact``, ``dossier``; also ``episode``, to search episode summaries. Facts
+    read into the graph are found only where ``fact`` is named."""
+    threads: Collection[str] | None
+    """Conversations, by the names that ``record(thread=…)`` gave them."""
+    speakers: Collection[str] | None
+    """Names of speakers."""
+    sources: Collection[str] | None
+    """Sources, such as the names of documents."""
+    tags: Collection[str] | None
+    """Tags of which an entry needs at least one."""
+    metadata: Mapping[str, str | int | float | bool | None] | None
+    """Metadata items that an entry needs, all of them."""
+    since: datetime | None
+    """The earliest time of the event."""
+    until: datetime | None
+    """The time before which the event was."""
+    exclude: Collection[str]
+    """Ids of entries or episodes to leave out."""
+    include_archived: bool
+    """Whether archived entries are searched too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A skill, a knowledge document or a fact to remember.
+
+    Attributes:
+        text: the text.
+        kind: ``skill``, ``kb`` or ``fact``.
+        source: where the text comes from, such as a path or a title. It is searched and shown with the text.
+        tags: labels, at most 100 of at most 1,000 characters. Default: estimated.
+        importance: in [1, 10]. Default: estimated.
+        speaker: who said it, by name.
+        role: the role of the speaker.
+        thread: the conversation that it belongs to.
+        occurred_at: when it happened; an aware time. Default: now.
+        valid_until: the time until which it holds.
+        channel: who wrote it: ``user``, ``agent``, ``tool`` or ``document``. Only a user's words may become a rule or a
+            priority.
+        trust: how far it is trusted, in [0, 1]. Default: by its channel, 1.0, 0.8, 0.5 and 0.7.
+        metadata: further fields, as JSON values.
+    """
+
+    text: str
+    kind: str = "kb"
+    source: str | None = None
+    tags: tuple[str, ...] | None = None
+    importance: float | None = None
+    speaker: str | None = None
+    role: str | None = None
+    thread: str | None = None
+    occurred_at: datetime | None = None
+    valid_until: datetime | None = None
+    channel: Channel = "document"
+    trust: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NoteFields(TypedDict, total=False):
+    """The fields of a :class:`Note` except its text, as keyword arguments."""
+
+    kind: str
+    source: str | None
+    tags: Sequence[str] | None
+    importance: float | None
+    speaker: str | None
+    role: str | None
+    thread: str | None
+    occurred_at: datetime | None
+    valid_until: datetime | None
+    channel: Channel
+    trust: float | None
+    metadata: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that stands under its source.
+
+    Attributes:
+        source: its name, such as the path of a file.
+        digest: what the caller knows its content by, such as a hash; ``None`` if nothing was given, or as long as not
+            all of it is remembered.
+        parts: the ids of its entries, in order; none for a document that is to go.
+        stale: the ids of entries that it no longer has, and that are still to be removed.
+        remembered_at: when it was last put.
+    """
+
+    source: str
+    digest: str | None
+    parts: tuple[str, ...]
+    stale: tuple[str, ...]
+    remembered_at: datetime

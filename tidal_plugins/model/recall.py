@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.model.fact import Supersession
 
 if TYPE_CHECKING:
     from rich.table import Table

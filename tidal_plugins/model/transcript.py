@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.compaction import RestoredFile
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.exchange import Episode, Message, ToolCall
 from tidal_plugins.model.fence import inert, mark_of
 from tidal_plugins.patterns import lazy_re
 

@@ -13,8 +13,7 @@ from tidal_plugins.dossiers.tasks import closes, is_report
 from tidal_plugins.english.intentions import CALLED_OFF, FICTION, INTENTION, REMIND, UNWANTED
 from tidal_plugins.english.sentences import plain
 from tidal_plugins.model.clock import local
-from tidal_plugins.model.entry import CONVERSATION, Entry
-from tidal_plugins.model.trust import OWN
+from tidal_plugins.model.entry import CONVERSATION, OWN, Entry
 
 Kind = Literal["promise", "task", "plan", "question"]
 

@@ -16,8 +16,8 @@ from tidal_plugins.english.words import PLEASANTRIES
 from tidal_plugins.language.importance import VITAL
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import SYNTHESIS, Entry
+from tidal_plugins.model.fact import Supersession
 from tidal_plugins.model.recall import Dropped
-from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.retrieval.boost import Boosts, SessionSignals, boosted
 from tidal_plugins.retrieval.calibration import estimated, shipped
 from tidal_plugins.retrieval.candidates import Candidates, Flags

@@ -15,7 +15,7 @@ from tidal_plugins.facts.invalidation import SupersessionStore, may_replace
 from tidal_plugins.facts.rivals import may_end, rivals_among
 from tidal_plugins.facts.statements import Statement, statements, stems_of
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.model.fact import Supersession
 from tidal_plugins.retrieval.candidates import Candidates, candidates
 from tidal_plugins.retrieval.search import Channels, Pool
 from tidal_plugins.retrieval.understand import Question

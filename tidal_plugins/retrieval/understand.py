@@ -20,8 +20,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import EPISODE, FACT, GRAPH_CHANNEL, KINDS, Scope, bare_id
-from tidal_plugins.model.filter import Filter
+from tidal_plugins.model.entry import EPISODE, FACT, GRAPH_CHANNEL, KINDS, Filter, Scope, bare_id
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms

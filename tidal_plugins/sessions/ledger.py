@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from tidal_plugins.errors import Conflict, InvalidInput, NotFound, PolicyViolation, SessionClosed
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
-from tidal_plugins.model.entry import EPISODE, Scope, derive_id
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import EPISODE, Link, Scope, derive_id
 from tidal_plugins.model.session import (
     Annotation,
     AuditEntry,

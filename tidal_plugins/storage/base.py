@@ -20,8 +20,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.storage.entries import (
     HEAD,
     TAIL,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
-from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.base import Log
 
 

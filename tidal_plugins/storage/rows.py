@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
-from tidal_plugins.model.entry import Entry, Scope, Tier
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Entry, Link, Scope, Tier
 from tidal_plugins.storage.damage import ENTRIES, LINKS, Damaged, checksum, corrupt, is_intact
 from tidal_plugins.storage.entries import EntrySummary
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tidal_plugins.actions.calls import NO_TOOLS, Tools
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.dossier import Source, Statement
 from tidal_plugins.protocols import Purpose, TokenCounter
 from tidal_plugins.scoring.priority import STATED, information, rarity, restated, specificity
 from tidal_plugins.summarising.quotes import Quote, content, labels, latest, quotes, requoted, spoken

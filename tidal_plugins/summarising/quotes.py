@@ -12,11 +12,10 @@ from functools import lru_cache
 from tidal_plugins.actions.calls import NO_TOOLS, Tools
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.language.tagger import tag
-from tidal_plugins.model.episode import FORGOTTEN_TEXT
-from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.dossier import Statement
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Message
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.sentence import SentenceTags
-from tidal_plugins.model.summary import Statement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.priority import LEAST, MIN_PRIORITY, carried, sentence_priority, tool_priority
 from tidal_plugins.scoring.text import terms

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.dossier import Source
+from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.fence import Frames
-from tidal_plugins.model.summary import Source
 from tidal_plugins.secrets.finding import masked, masked_value
 
 

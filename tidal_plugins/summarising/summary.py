@@ -19,9 +19,9 @@ from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tools import REFUSAL
 from tidal_plugins.errors import CompactionError
 from tidal_plugins.language.importance import importances
+from tidal_plugins.model.dossier import Source, Statement
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import specificity, states

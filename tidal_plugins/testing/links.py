@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.storage.base import ALL_LINKS, Step, Storage, WhereLinks
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, OpenStore

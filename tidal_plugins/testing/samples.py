@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry, Scope, Tier
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Entry, Link, Scope, Tier
 from tidal_plugins.storage.base import Passage, Record, Storage, Where
 from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.clock import NOON

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from tidal_plugins.errors import NotFound
-from tidal_plugins.model.entry import Scope, Tier
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Link, Scope, Tier
 from tidal_plugins.storage.base import Line, Record, Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import passage_vectors, read_document, write_document
 from tidal_plugins.testing.clock import NOON

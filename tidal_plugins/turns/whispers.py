@@ -15,8 +15,7 @@ from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.capsule import GENERATED, Capsule, title
 from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.exchange import Episode, Exchange, Message
 from tidal_plugins.model.fence import CAPSULE_PREAMBLE, Frames
 from tidal_plugins.model.recall import Hit, Whisper
 from tidal_plugins.model.transcript import file_text

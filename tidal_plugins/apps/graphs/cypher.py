@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
 from tidal_plugins import ComponentError, InvalidInput
-from tidal_plugins.model.sink import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
+from tidal_plugins.model.graph import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
 from tidal_plugins.shown import shown
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
 from tidal_plugins import ComponentError
 from tidal_plugins.apps.graphs.cypher import server_name
-from tidal_plugins.model.sink import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
+from tidal_plugins.model.graph import SinkBatch, SinkEntity, SinkEpisode, SinkIds, SinkRelation
 from tidal_plugins.shown import shown
 
 R = TypeVar("R")

@@ -22,8 +22,7 @@ from tidal_plugins.graph.code.runs import MAX_RUN, outcomes
 from tidal_plugins.graph.code.steps import MAX_CALLS, Ran, Step, Steps
 from tidal_plugins.model.clock import MICROSECOND, from_micros, to_micros
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
 from tidal_plugins.secrets.finding import blanked, secrets
 from tidal_plugins.storage.base import Storage

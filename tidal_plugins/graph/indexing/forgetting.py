@@ -20,9 +20,8 @@ from tidal_plugins.graph.records.relations import (
     supported_by,
     with_confidence,
 )
-from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.entry import EPISODE, Entry, Link, Scope
 from tidal_plugins.model.graph import Gone
-from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 

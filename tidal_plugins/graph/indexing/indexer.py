@@ -19,11 +19,9 @@ from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, w
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.extraction import Extracted
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
 from tidal_plugins.model.fence import Frames
-from tidal_plugins.model.graph import Extraction, Reading
+from tidal_plugins.model.graph import Extracted, Extraction, Reading
 from tidal_plugins.protocols import GraphExtractor
 from tidal_plugins.secrets.finding import blanked
 from tidal_plugins.storage.base import Storage

@@ -40,11 +40,9 @@ from tidal_plugins.graph.records.relations import (
     with_confidence,
 )
 from tidal_plugins.model.clock import MICROSECOND, aware, to_micros
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.entry import Link, Scope
+from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.graph import STRUCTURE, WORD, Applied, Assertion, Category, Extraction, Mention, Reading
-from tidal_plugins.model.link import Link
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import GraphTuning

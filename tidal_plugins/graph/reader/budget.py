@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.reader import ReaderUsage
+from tidal_plugins.model.graph import ReaderUsage
 from tidal_plugins.storage.base import STORE, Storage
 from tidal_plugins.storage.capabilities import count_keys
 from tidal_plugins.storage.shorthands import read_document, write_document

@@ -24,12 +24,9 @@ from tidal_plugins.graph.records.relations import STANDING, STATE, predicate
 from tidal_plugins.jobs.handler import NotNow
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import EPISODE, Scope
-from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.extraction import Extracted
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
 from tidal_plugins.model.fence import Frames
-from tidal_plugins.model.graph import Mention
-from tidal_plugins.model.reader import ModelAnswer
+from tidal_plugins.model.graph import Extracted, Mention, ModelAnswer
 from tidal_plugins.protocols import TurnReader
 from tidal_plugins.secrets.finding import blanked, secrets
 from tidal_plugins.storage.base import Storage, Where, WhereLinks

@@ -22,7 +22,7 @@ from tidal_plugins.graph.reading.quotes import (
     snake,
     time_of,
 )
-from tidal_plugins.model.answer import structures
+from tidal_plugins.model.codec import structures
 from tidal_plugins.model.graph import PREDICATES, Assertion, Extraction
 from tidal_plugins.model.transcript import marked, unmarked
 

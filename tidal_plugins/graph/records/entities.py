@@ -10,9 +10,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from tidal_plugins.model.clock import EPOCH, to_micros
-from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.entry import Link, Scope, derive_id
 from tidal_plugins.model.graph import Category, Mention, Reader
-from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.shorthands import write_document

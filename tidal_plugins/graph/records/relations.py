@@ -17,9 +17,8 @@ from tidal_plugins.facts.claims import contradicts
 from tidal_plugins.graph.records.entities import Place, newest, nodes, said_at
 from tidal_plugins.graph.records.merging import Merged
 from tidal_plugins.model.clock import MICROSECOND, from_micros, to_micros
-from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.entry import Link, Scope, derive_id
 from tidal_plugins.model.fact import Claim
-from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.decay import combined
 from tidal_plugins.storage.base import Storage, WhereLinks
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.postgres.dialect import facets_of
 from tidal_plugins.storage.postgres.schema import GONE_SUM

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.base import META
 from tidal_plugins.storage.capabilities import Checks
 from tidal_plugins.storage.damage import UNKNOWN, checksum, passage_checksum, vector_checksum

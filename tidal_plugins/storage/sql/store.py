@@ -10,8 +10,7 @@ from typing import Any
 
 from tidal_plugins.errors import Conflict
 from tidal_plugins.model.clock import to_micros
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.storage.base import (
     ALL_LINKS,
     META,

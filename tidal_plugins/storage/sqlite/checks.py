@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from tidal_plugins.errors import StorageError
-from tidal_plugins.model.check import Fault
+from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
 from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults

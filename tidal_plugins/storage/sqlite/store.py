@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from tidal_plugins.errors import Corrupt, StorageError
-from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.capabilities import Listing, Listings, Names
 from tidal_plugins.storage.damage import DOCUMENTS, LINKS, SCOPES, UNKNOWN, VOLUMES, noticed
 from tidal_plugins.storage.rows import Row, from_json, hashed, number_of, path_of

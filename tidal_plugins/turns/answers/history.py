@@ -14,7 +14,7 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.clock import MAX_YEAR, MICROSECOND, MIN_YEAR, from_micros, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Episode
 from tidal_plugins.model.fence import Frames, mark_of
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.transcript import page_count

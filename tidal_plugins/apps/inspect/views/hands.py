@@ -14,7 +14,7 @@ from tidal_plugins import Conflict, InvalidInput, NotFound, Receipt, TidalMemory
 from tidal_plugins.apps import texts_of
 from tidal_plugins.apps.inspect.page import AGENT, Page, View, audited, digest, parsed, type_of
 from tidal_plugins.model.entry import bare_id
-from tidal_plugins.model.supersession import CORRECTED
+from tidal_plugins.model.fact import CORRECTED
 
 NOTES = ("skill", "kb", "fact")
 """Kinds that are remembered as notes."""

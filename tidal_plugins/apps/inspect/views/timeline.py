@@ -16,9 +16,8 @@ from starlette.responses import Response
 from tidal_plugins import Affect, Entry, Episode, Message, NotFound, TidalMemory, ToolCall
 from tidal_plugins.apps.inspect import drawing
 from tidal_plugins.apps.inspect.page import Listed, Page, View
-from tidal_plugins.model.fact import FactConflict
+from tidal_plugins.model.fact import FactConflict, Supersession
 from tidal_plugins.model.graph import Entity, Relation
-from tidal_plugins.model.supersession import Supersession
 
 NOTES = 200
 """The last runs and compactions that are looked through for those of a page."""

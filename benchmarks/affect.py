@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tidal_plugins.affect.state import AffectTuning
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 from rich.console import Console
@@ -38,7 +40,6 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.storage.sqlite import TemporarySQLite
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -206,7 +207,7 @@ def calm(path: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[s
     stored = own.estimate(texts, embedder.embed([f"{turn.speaker}: {turn.text}" for turn in turns]))
     lexicon = LexiconEmotion().estimate(texts)
     with closing(TemporarySQLite()) as store:
-        told = AffectLoop(store, own, Tuning.of().affect).told(texts, spoken)
+        told = AffectLoop(store, own, Settings()[AffectTuning]).told(texts, spoken)
     found = {"spoken": spoken, "stored": stored, "by sentences": told, "lexicon": lexicon}
     return {"turns": len(texts)} | {name: stirred(feelings) for name, feelings in found.items()}
 

@@ -26,6 +26,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from tidal_plugins.affect.state import AffectTuning
+from tidal_plugins.presence.ticks import PresenceTuning
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 from rich.console import Console
@@ -41,9 +44,8 @@ from tidal_plugins.presence.ticks import mood, tick
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.scoring.salience import gate
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
-TUNING = Tuning.of()
+TUNING = Settings()
 OWN = Path(__file__).with_name("data") / "month.json"
 OWN_ZONE = "Europe/Berlin"
 CASE: dict[str, Any] = {"threads": 4, "seeds": 2, "arousal": 0.48, "absence": 255}
@@ -89,7 +91,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def case() -> Table:
     """Return the source's case: what each part adds to the score."""
-    limits = TUNING.presence
+    limits = TUNING[PresenceTuning]
     parts = gate(
         **CASE,
         by_threads=limits.by_threads,
@@ -112,7 +114,7 @@ def moods(hours: int = HOURS) -> Iterator[Affect]:
     """Yield the mood of each hour of an absence."""
     for hour in range(hours + 1):
         state = PresenceState(NOON + timedelta(hours=hour), heard=NOON, felt=UPSET)
-        yield mood(state, TUNING.affect.half_life, TUNING.presence.baseline)
+        yield mood(state, TUNING[AffectTuning].half_life, TUNING[PresenceTuning].baseline)
 
 
 def curve() -> Table:
@@ -136,10 +138,10 @@ def ticking() -> str:
     links = tuple((n, (7 * n + 1) % THREADS, 1.0) for n in range(THREADS) if (7 * n + 1) % THREADS != n)
     state = PresenceState(NOON, threads=threads, links=links)
     start = time.perf_counter()
-    at_once = tick(state, TUNING.presence, TICKS)
+    at_once = tick(state, TUNING[PresenceTuning], TICKS)
     between = time.perf_counter()
     for _ in range(TICKS):
-        state = tick(state, TUNING.presence)
+        state = tick(state, TUNING[PresenceTuning])
     end = time.perf_counter()
     same = "the same state" if state == at_once else "another state"
     return (
@@ -151,7 +153,7 @@ def ticking() -> str:
 def figures(lived: Sequence[Month]) -> Table:
     """Return the figures of the source over what was lived through."""
     shown = Table("", *(month.story.name for month in lived), title="Lived through", title_justify="left")
-    half_life = TUNING.affect.half_life
+    half_life = TUNING[AffectTuning].half_life
     feelings = [[one.arousal for one in month.felt] or [0.0] for month in lived]
     left = 2 ** -(CASE["absence"] / 60 / half_life)
     shown.add_row("turns", *(str(len(month.story.turns)) for month in lived))

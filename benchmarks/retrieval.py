@@ -28,6 +28,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, get_args
 
+from tidal_plugins.retrieval.weights import RecallTuning
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 from rich.console import Console
@@ -62,7 +64,6 @@ from tidal_plugins.scoring.ranking import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import Tuning
 
 T = TypeVar("T")
 
@@ -328,7 +329,7 @@ def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str
 
 def variants() -> dict[str, dict[str, Any]]:
     """Return the ablations that differ from the defaults."""
-    defaults = asdict(Tuning.of().recall)
+    defaults = asdict(Settings()[RecallTuning])
     return {name: change for name, change in STEPS if any(defaults[key] != value for key, value in change.items())}
 
 

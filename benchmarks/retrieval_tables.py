@@ -13,8 +13,8 @@ from rich.table import Table
 
 from benchmarks.conversations import ADVERSARIAL, Data, Question
 from benchmarks.tables import METRICS, RESAMPLES, SEED, difference, quantiles, scores, shown, summary, table
-from tidal_plugins.settings import Profile
-from tidal_plugins.tuning import Tuning
+from tidal_plugins.retrieval.weights import WhisperTuning
+from tidal_plugins.settings import Profile, Settings
 
 PLAIN = "plain RRF"
 WORDS, FLOOR_KEYWORDS, FLOOR_VECTORS = "FTS5, all words", "keywords only", "vectors only"
@@ -159,7 +159,7 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "threshold": Tuning.of().whisper.threshold * Tuning.of().whisper.share(profile),
+        "threshold": Settings()[WhisperTuning].threshold * Settings()[WhisperTuning].share(profile),
         "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
         "precision": 100 * sum(whisper.helped for _, whisper in asked) / max(1, sum(w.lines for _, w in asked)),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),

@@ -25,7 +25,7 @@ import pytest
 import tidal_plugins
 import tidal_plugins.errors
 from tidal_plugins import Policy, Settings, TidalError, TidalMemory, protocols
-from tidal_plugins.tuning import Tuning, weights
+from tidal_plugins.weights import check, weights
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -179,7 +179,7 @@ def test_settings_in_prose_are_settings() -> None:
     }
     assert stated
     for inline in stated:
-        assert Tuning.of(eval(inline, {"Settings": Settings, "Policy": Policy}))
+        check(eval(inline, {"Settings": Settings, "Policy": Policy}))
 
 
 def test_defaults_and_arguments_in_tables_are_those_of_the_code() -> None:

@@ -17,12 +17,11 @@ from tests.tuned import tuned
 from tests.waiting import eventually
 from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, ReadOnly, Settings, StorageError, TidalMemory
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
-from tidal_plugins.jobs.queue import Job, Jobs, enqueue, note, waiting
+from tidal_plugins.jobs.queue import Job, Jobs, JobTuning, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.services import KINDS
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 BY_HAND = Settings(graph={"background": False})
 HERE = ("default",)
@@ -53,9 +52,9 @@ class Swims(Handler[int]):
         return len(still)
 
 
-def queue(store: SQLiteStorage, clock: Callable[[], datetime], **graph: float) -> Jobs:
+def queue(store: SQLiteStorage, clock: Callable[[], datetime], **weights: float) -> Jobs:
     """Return the jobs of a store as a worker of its own sees them."""
-    return Jobs(store, Tuning.of(tuned(graph=graph)).graph, clock, Throttle(0.0), [SWIM])
+    return Jobs(store, tuned(jobs=weights)[JobTuning], clock, Throttle(0.0), [SWIM])
 
 
 @pytest.fixture
@@ -249,7 +248,7 @@ def test_a_turn_is_stored_with_its_jobs_which_hold_no_text(open_memory: OpenMemo
 
 
 def test_closing_with_time_does_the_jobs_of_all_kinds(open_memory: OpenMemory) -> None:
-    with open_memory(settings=Settings(tuning={"graph.quiet": 3_600.0})) as memory:
+    with open_memory(settings=Settings(tuning={"jobs.quiet": 3_600.0})) as memory:
         told(memory)
         memory.close(timeout=120)
     again = open_memory(settings=BY_HAND)
@@ -261,7 +260,7 @@ def test_what_needs_no_embedder_is_done_while_it_is_away(open_memory: OpenMemory
     with open_memory(settings=BY_HAND, embedder=Failing()) as memory:
         told(memory)
     embedder = Failing(EmbeddingError("away"))
-    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}), embedder=embedder)
+    memory = open_memory(settings=Settings(tuning={"jobs.quiet": 0.0}), embedder=embedder)
     memory.graph.read_with(Scripted())
     memory.close(timeout=120)
     left = counts(open_memory(settings=BY_HAND, embedder=Failing()))
@@ -276,7 +275,7 @@ def test_no_error_of_an_embedder_ends_the_worker(
         told(memory)
     clock.advance(seconds=121)  # what another process left is taken over
     embedder = Failing(error)
-    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}), embedder=embedder)
+    memory = open_memory(settings=Settings(tuning={"jobs.quiet": 0.0}), embedder=embedder)
     memory.graph.read_with(Scripted())
     assert eventually(lambda: embedder.asked)
     embedder.away = None
@@ -289,7 +288,7 @@ def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[st
     with open_memory(settings=BY_HAND) as memory:
         told(memory)
         before = counts(memory)
-    settings = Settings(tuning={"graph.quiet": 0.0}) if options else BY_HAND
+    settings = Settings(tuning={"jobs.quiet": 0.0}) if options else BY_HAND
     with open_memory(settings=settings, **options) as reading:
         assert reading.recall("ferry")
         reading.close(timeout=1.0)
@@ -299,7 +298,7 @@ def test_who_may_not_leaves_jobs_alone(open_memory: OpenMemory, options: dict[st
 def test_a_process_without_a_model_leaves_its_jobs_to_one_that_has_it(open_memory: OpenMemory) -> None:
     with open_memory(settings=BY_HAND) as memory:
         told(memory)
-    with open_memory(settings=Settings(tuning={"graph.quiet": 0.0})) as without:
+    with open_memory(settings=Settings(tuning={"jobs.quiet": 0.0})) as without:
         without.close(timeout=120)
     with open_memory(settings=BY_HAND) as memory:
         assert {kind for kind, number in counts(memory).items() if number} == {"job:model"}
@@ -319,7 +318,7 @@ def test_what_is_opened_for_reading_says_so_when_asked_to_work(open_memory: Open
 
 
 def test_recall_follows_what_changes_the_graph_by_hand(open_memory: OpenMemory) -> None:
-    memory = open_memory(settings=Settings(tuning={"graph.quiet": 0.0}))
+    memory = open_memory(settings=Settings(tuning={"jobs.quiet": 0.0}))
     here, there = memory.graph, memory.scoped("there")
     here.relate("Ana", "works_at", "the mint")
     here.relate("Bo", "lives_in", "Bern")
@@ -347,7 +346,7 @@ SAID = "The billing service depends on PostgreSQL."
 
 
 def test_close_waits_for_queued_work(open_memory: Any) -> None:
-    with open_memory(settings=Settings(tuning={"graph.quiet": 60})) as memory:
+    with open_memory(settings=Settings(tuning={"jobs.quiet": 60})) as memory:
         memory.record(SAID)
         memory.scoped("user", "42").record(SAID)
         memory.close(timeout=60)
@@ -358,7 +357,7 @@ def test_close_waits_for_queued_work(open_memory: Any) -> None:
 
 
 def test_close_leaves_queued_work_in_the_queue(open_memory: Any) -> None:
-    with open_memory(settings=Settings(tuning={"graph.quiet": 60})) as memory:
+    with open_memory(settings=Settings(tuning={"jobs.quiet": 60})) as memory:
         kept = memory.record(SAID)
     with open_memory(settings=UNREAD) as again:
         assert [item.episode for item in again.graph.pending()] == [kept.id]
@@ -375,7 +374,7 @@ def test_opening_one_scope_resumes_the_work_of_all(tmp_path: Path) -> None:
     with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
         for scope in scopes:
             memory.scoped(*scope).record(SAID)
-    with TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(tuning={"graph.quiet": 0.0})) as memory:
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(tuning={"jobs.quiet": 0.0})) as memory:
         memory.close(timeout=60)
     with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
         for scope in scopes:
@@ -390,7 +389,7 @@ def test_asking_does_what_was_given_up_too(open_memory: OpenMemory, monkeypatch:
     ask = {"link": memory.associations.link_pending, "supersede": memory.supersessions.find}[way]
     with monkeypatch.context() as broken:
         broken.setattr(f"tidal_plugins.{WAYS[way]}.do", fail)
-        for _ in range(Tuning.of(BY_HAND).graph.attempts + 1):
+        for _ in range(BY_HAND[JobTuning].attempts + 1):
             assert ask() == 0
     assert counts(memory)[f"job:{way}"] == 2
     ask()

@@ -9,7 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from tidal_plugins import HashingEmbedder, InvalidInput, Settings, TidalMemory
-from tidal_plugins.tuning import Tuning, weights
+from tidal_plugins.graph.stored import GraphTuning
+from tidal_plugins.retrieval.weights import HopTuning, RecallTuning
+from tidal_plugins.scoring.decay import DecayTuning
+from tidal_plugins.weights import check, weights
 
 
 @pytest.mark.parametrize(
@@ -41,20 +44,20 @@ def test_settings_and_weights_reach_the_values_that_a_memory_goes_by(tmp_path: P
         graph={"supersession": False},
         models={"calls_per_day": 7},
         recall={"hops": 2},
-        tuning={"decay.floor": 0.5, "recall.keywords": 1, "compaction.system_paths": ("build",)},
+        tuning={"decay.floor": 0.5, "recall.keywords": 1, "graph.functional": ("is",)},
     )
     with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=settings) as memory:
         assert memory.settings == settings
-        got = memory.tuning
-    assert (got.ingestion.secrets, got.ingestion.max_chars, got.gate.enabled) == ("keep", 9, True)
-    assert (got.supersession.enabled, got.reader.calls_per_day, got.hops.hops) == (False, 7, 2)
-    assert (got.decay.floor, got.recall.keywords, got.compaction.system_paths) == (0.5, 1.0, ("build",))
-    assert got.decay.warm == Tuning.of().decay.warm
+        got = memory.settings
+    assert (got[DecayTuning].floor, got[RecallTuning].keywords, got[HopTuning].hops) == (0.5, 1.0, 2)
+    assert got[GraphTuning].functional == ("is",)
+    assert got[DecayTuning].warm == Settings()[DecayTuning].warm
 
 
 def test_each_default_is_a_value_that_its_bounds_admit() -> None:
     every = {name: one.default for name, one in weights().items()}
-    assert Tuning.of(Settings(tuning=every)).recall == Tuning.of().recall
+    check(Settings(tuning=every))
+    assert Settings(tuning=every)[RecallTuning] == Settings()[RecallTuning]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidal_plugins import Settings
-from tidal_plugins.tuning import weights
+from tidal_plugins.weights import weights
 
 
 def tuned(**groups: Mapping[str, Any]) -> Settings:

@@ -15,10 +15,11 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.components import Components
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.facts.invalidation import SUPERSEDE, SupersessionFinder
+from tidal_plugins.facts.invalidation import SUPERSEDE, SupersessionFinder, SupersessionTuning
 from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.ingestion.indexing import INDEX, EntryIndexer
 from tidal_plugins.ingestion.tombstones import missing
 from tidal_plugins.ingestion.uses import LINK, Linker
@@ -26,6 +27,7 @@ from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.handler import Done, Handler, run
 from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.jobs.worker import Worker
+from tidal_plugins.maintenance.recurring import ConsolidationTuning
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope, bare_id
 from tidal_plugins.model.recall import Recall, Whisper
@@ -34,13 +36,14 @@ from tidal_plugins.reading.sentences import TAG, SentenceReading
 from tidal_plugins.retrieval.federation import Federation
 from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets
 from tidal_plugins.retrieval.understand import Request
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.damage import A_PAGE, whole, withheld
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_number, label
 
 if TYPE_CHECKING:
@@ -104,7 +107,7 @@ class Services:
     recaller: Recaller
     reader: Recaller | Federation
     affect: AffectLoop
-    settings: Tuning
+    settings: Settings
     preparations: Preparations
     jobs: Jobs
     handlers: Handlers
@@ -140,8 +143,8 @@ class Services:
         return compose(
             found,
             request.now.astimezone(settings.zone),
-            settings.whisper,
-            settings.supersession.sure,
+            settings[WhisperTuning],
+            settings[SupersessionTuning].sure,
             self.writer.frames,
             self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
@@ -221,7 +224,7 @@ class Services:
         return Ledger(
             self.storage,
             scope,
-            self.settings.signals,
+            self.settings,
             partial(missing, self.storage, scope),
             self.writer.redaction.value,
         )
@@ -255,7 +258,7 @@ class Services:
         def embed(names: Sequence[str]) -> list[NDArray[np.float32]]:
             return [query.vector for query in self.writer.embedder.embed_queries(names)]
 
-        return self.storage, scope, self.now, self.settings.graph, self.episodes(scope), embed
+        return self.storage, scope, self.now, self.settings[GraphTuning], self.episodes(scope), embed
 
     def graph(self, scope: Scope) -> KnowledgeGraph:
         from tidal_plugins.graph.graph import KnowledgeGraph
@@ -317,7 +320,7 @@ class Services:
             scope,
             self.components.summariser,
             refresh=self.dossiers(scope).refresh_due,
-            learn=partial(self.handlers.learn, self.jobs, scope, self.settings.consolidation.batch),
+            learn=partial(self.handlers.learn, self.jobs, scope, self.settings[ConsolidationTuning].batch),
             expire=partial(Retainer(self.writer, scope).run, dry_run=False) if self.settings.retention else None,
         )
 

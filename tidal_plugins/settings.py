@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from tidal_plugins.model.session import Policy, SignalType
 from tidal_plugins.shown import shown
+from tidal_plugins.tuning import W, tuned
 
 Profile = Literal["balanced", "tidal", "attention"]
 
@@ -239,6 +240,10 @@ class Settings(Group):
                 f"{shown(name)} is no time zone that is known here: give a name such as 'Europe/Berlin'"
             ) from error
         return name
+
+    def __getitem__(self, kind: type[W]) -> W:
+        """Return a group of weights, such as ``settings[DecayTuning]``, with the values that ``tuning`` gives."""
+        return tuned(kind, self, self.tuning)
 
     @property
     def zone(self) -> ZoneInfo:

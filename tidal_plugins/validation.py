@@ -13,6 +13,10 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
+MAX_METADATA_BYTES = 64 * 1024
+"""Bytes that metadata may have as JSON."""
+
+
 T = TypeVar("T")
 
 MAX_ROWS = 10**9

@@ -23,6 +23,7 @@ from tidal_plugins.ingestion.tombstones import mark_unscrubbed, scrub
 from tidal_plugins.model.entry import Scope, check_scope, derive_id
 from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
+from tidal_plugins.retrieval.weights import RecallTuning
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import EntrySummary, Record, Where
 from tidal_plugins.storage.capabilities import within_deadline
@@ -324,7 +325,7 @@ class Batch:
     def _ranked(self, filters: Mapping[Scope, Where], query: str, most: int) -> list[Scored]:
         """Return the items nearest to a query, of all namespaces together. An item is only what it says: it has no
         speaker, thread or mood, so that the other stages of a recall have nothing to add to both channels."""
-        recaller, settings = self.services.recaller, self.services.settings.recall
+        recaller, settings = self.services.recaller, self.services.settings[RecallTuning]
         asked = to_query(_cleaned(query), ())
         vector = recaller.embedder.current(self.vectors[query], asked.meaning).vector
         near: list[tuple[float, Channels, str]] = []

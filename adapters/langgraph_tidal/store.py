@@ -41,6 +41,7 @@ from langgraph_tidal.batch import (
 )
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.indexing import SHORT, readable
+from tidal_plugins.ingestion.writer import IngestionTuning
 from tidal_plugins.model.entry import TRUST, derive_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
@@ -211,7 +212,7 @@ class TidalStore(BaseStore):
         id_ = derive_id(scope, op.key)
         if op.value is None:
             return Write(scope, id_)
-        now, limits = self._memory.now(), self._memory.tuning.ingestion
+        now, limits = self._memory.now(), self._memory.settings[IngestionTuning]
         value = mapping(op.value, f"the value of {shown(op.key)}", limits.max_value_bytes)
         value = services_of(self._memory).writer.redaction.value(value)
         paths = self._fields if op.index is None else () if op.index is False else op.index

@@ -11,12 +11,11 @@ from random import Random
 import pytest
 
 from tidal_plugins import InvalidInput, TidalMemory
-from tidal_plugins.associations.store import ASSOCIATION, Activation, AssociationStore, Context
+from tidal_plugins.associations.store import ASSOCIATION, Activation, AssociationStore, AssociationTuning, Context
 from tidal_plugins.scoring import decay
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, NOON, FrozenClock, entry, link
-from tidal_plugins.tuning import AssociationTuning
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 from tests.compaction.histories import chat, loop, step
 from tests.compaction.test_compactor import NOW, payload
 from tidal_plugins import Compaction, Message, TidalMemory
-from tidal_plugins.tuning import Tuning
+from tidal_plugins.compaction.files import CompactionTuning
+from tidal_plugins.settings import Settings
 
 FALL = 0.1
 """Share of its size that a context may lose while the limit grows."""
@@ -49,7 +50,7 @@ def test_what_remains_grows_with_the_limit(memory: TidalMemory, pytestconfig: py
     made = [compacted(memory, history, whole * (30 + n) // 100) for n in range(0, 100, step)]
     for before, after in pairwise(each.after.tokens for each in made):
         assert after >= (1 - FALL) * before
-    target = Tuning.of().compaction.target
+    target = Settings()[CompactionTuning].target
     largest = made[-20 // step :]
     for each in made:
         more = whole > each.limit.tokens * target  # else the whole is no more than the target

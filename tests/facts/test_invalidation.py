@@ -176,7 +176,7 @@ def test_a_whisper_leaves_out_only_what_is_sure(memory: Any, clock: FrozenClock)
 
 
 def test_the_background_looks_through_every_turn(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(graph={"enabled": False}, tuning={"graph.quiet": 0.0}))
+    memory = open_memory(settings=Settings(graph={"enabled": False}, tuning={"jobs.quiet": 0.0}))
     for text in (OLD, NEW):
         clock.advance(days=1)
         memory.record(text)
@@ -196,7 +196,7 @@ from datetime import UTC, datetime, timedelta
 from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalMemory
 
 begun = datetime(2026, 3, 1, tzinfo=UTC)
-settings = Settings(graph={"enabled": False}, tuning={"graph.quiet": 0.0})
+settings = Settings(graph={"enabled": False}, tuning={"jobs.quiet": 0.0})
 memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=settings)
 names = [first + second for first in "abcd" for second in "klmn"]
 texts = [f"The ferry {name.title()}ora leaves on 5 March." for name in names]

@@ -27,6 +27,7 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
+from tidal_plugins.ingestion.writer import IngestionTuning
 from tidal_plugins.storage.sqlite import SQLiteStorage
 
 UNTHREADED = Settings(graph={"background": False})
@@ -589,7 +590,7 @@ def test_of_a_long_item_the_first_passages_and_elements_are_indexed(quiet):
     text = SONGS["tides"] + ". " + "The ferry leaves at nine. " * 20_000 + SONGS["monk"]
     store.put(DOCS, "long", {"text": text})
     assert store.search(DOCS, query=SONGS["tides"])[0].score > 0.3
-    assert sum(map(len, embedded(embedder))) < 2 * memory.tuning.ingestion.indexed_chars
+    assert sum(map(len, embedded(embedder))) < 2 * memory.settings[IngestionTuning].indexed_chars
     assert all("Thelonious" not in text for text in embedded(embedder))
     assert store.get(DOCS, "long").value == {"text": text}
     embedder.calls.clear()

@@ -25,8 +25,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 def opened(open_memory: OpenMemory) -> Opened:
     """Return a function that opens a memory which reads nothing by itself."""
 
-    def open_(extractor: Any = None, name: str = "agent.db", timeout: float = 60.0, **graph: Any) -> TidalMemory:
-        settings = tuned(graph={"background": False, **graph}, models={"timeout": timeout})
+    def open_(extractor: Any = None, name: str = "agent.db", timeout: float = 60.0, **jobs: Any) -> TidalMemory:
+        settings = tuned(graph={"background": False}, jobs=jobs, models={"timeout": timeout})
         return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
 
     return open_

@@ -104,7 +104,7 @@ def test_a_message_that_is_forgotten_while_it_is_read_leaves_nothing(opened: Ope
 
 
 def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.01}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"jobs.quiet": 0.01}))
     other = memory.scoped("user", "42")
     memory.record(SAID)
     other.record("storage depends on disks")
@@ -116,7 +116,7 @@ def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> 
 
 def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMemory) -> None:
     reader = Hangs()
-    memory = open_memory(graph_extractor=reader, settings=Settings(tuning={"graph.quiet": 0.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(tuning={"jobs.quiet": 0.0}))
     memory.record(SAID)
     assert reader.asked.wait(PATIENCE)
     for number in range(10):
@@ -129,7 +129,7 @@ def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMe
 
 def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memory: OpenMemory) -> None:
     for _ in range(5):
-        memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}))
+        memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"jobs.quiet": 0.0}))
         for number in range(20):
             memory.record(f"m{number} depends on n{number}", id=f"t{number}")
         memory.close()
@@ -142,7 +142,7 @@ def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memo
 
 
 def test_a_thread_without_work_ends(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"jobs.quiet": 0.0}))
     memory.record(SAID)
     assert eventually(lambda: not memory.graph.pending())
     assert eventually(lambda: not threads())
@@ -154,7 +154,7 @@ def test_a_thread_without_work_ends(open_memory: OpenMemory) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_a_child_process_reads_what_it_records(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"jobs.quiet": 0.0}))
     memory.record(SAID)
     child = os.fork()
     if not child:
@@ -176,7 +176,7 @@ def test_work_that_fails_does_not_end_the_background(open_memory: OpenMemory, ca
         return NOON
 
     failed: list[bool] = []
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"graph.quiet": 0.0}), clock=clock)
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(tuning={"jobs.quiet": 0.0}), clock=clock)
     memory.record(SAID)
     assert eventually(lambda: "ZeroDivisionError" in caplog.text)
     assert "what was said" not in caplog.text

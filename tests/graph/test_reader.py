@@ -16,6 +16,7 @@ from tests.graph.scripted import Scripted, said
 from tests.tables import tables
 from tests.waiting import PATIENCE, eventually
 from tidal_plugins import InvalidInput, Settings, TidalMemory, ToolCall
+from tidal_plugins.ingestion.writer import IngestionTuning
 
 TABLE = tables("graph/reader.jsonl")
 
@@ -487,7 +488,7 @@ def test_sentences_with_names_and_numbers_that_nobody_said_are_left_out(
     episode = told(memory, "When does it sail to Oslo?", "At 9, the ferry does.")
     now = memory.episodes[episode.id].summary
     assert now.startswith(kept) if kept else now == episode.summary
-    assert len(now) <= memory.tuning.ingestion.summary_chars
+    assert len(now) <= memory.settings[IngestionTuning].summary_chars
     assert memory.stats().reader.summaries == bool(kept)
     assert memory.stats().reader.refused == refused
 

@@ -81,7 +81,7 @@ def test_what_only_surfaced_counts_half_and_what_is_beside_it_a_quarter_once(
 
 
 def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(tuning={"use.beside": 0}))
+    memory = open_memory(settings=Settings(tuning={"use.same_turn": 0}))
     shown, beside = memory.record(JAZZ, "The lily blooms").entries
     before = tier(memory, beside)
     clock.advance(days=30)
@@ -227,10 +227,10 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
 
 @pytest.mark.slow
 def test_the_turns_of_a_killed_process_are_linked_by_the_next_one(tmp_path: Path) -> None:
-    path, settings = tmp_path / "agent.db", Settings(tuning={"graph.quiet": 0.0})
+    path, settings = tmp_path / "agent.db", Settings(tuning={"jobs.quiet": 0.0})
     code = (
         "import os, sys; from tidal_plugins import HashingEmbedder, Settings, TidalMemory;"
-        "settings = Settings(tuning={'graph.quiet': 60.0});"
+        "settings = Settings(tuning={'jobs.quiet': 60.0});"
         "memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=settings);"
         "turn = memory.record('Which bridge?', 'The green one.'); print(*turn.entries, flush=True); os._exit(9)"
     )

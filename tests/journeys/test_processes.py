@@ -155,7 +155,7 @@ class Hangs:
         asked.set()
         threading.Event().wait()
 
-quick = Settings(tuning={"graph.quiet": 0})
+quick = Settings(tuning={"jobs.quiet": 0})
 memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), graph_extractor=Hangs(), settings=quick)
 memory.record("billing depends on storage")
 assert asked.wait(300)

@@ -75,7 +75,7 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
 
     Jobs.finish = log  # type: ignore[method-assign]
     settings = Settings(
-        tuning={"graph.quiet": 0.0, "graph.orphaned": 0.0, "graph.slice": 1 if name.endswith("a") else 50}
+        tuning={"jobs.quiet": 0.0, "jobs.orphaned": 0.0, "graph.slice": 1 if name.endswith("a") else 50}
     )
     with TidalMemory(
         memory.path, embedder=HashingEmbedder(), graph_extractor=Reader(), settings=settings

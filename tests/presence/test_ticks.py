@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tidal_plugins import Affect
 from tidal_plugins.model.presence import Attention, PresenceState
 from tidal_plugins.presence.gate import score
-from tidal_plugins.presence.ticks import mood, tick
+from tidal_plugins.presence.ticks import PresenceTuning, mood, tick
 from tidal_plugins.scoring.salience import gate
-from tidal_plugins.tuning import Tuning
+from tidal_plugins.settings import Settings
 
-TUNING = Tuning.of().presence
+TUNING = Settings()[PresenceTuning]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WEIGHTS = {
     name: getattr(TUNING, name)

@@ -29,9 +29,9 @@ from tidal_plugins import (
 )
 from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, around, inert
 from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.testing import HERE, NOON, FrozenClock
-from tidal_plugins.tuning import Tuning
 
 TABLE = tables("retrieval/whisper.jsonl")
 
@@ -58,7 +58,7 @@ def hit(text: str, *, cosine: float = 0.9, keyword: float = 0.0, passage: str | 
 
 def whisper(*hits: Hit, query: str = "jazz piano", **settings: Any) -> Whisper:
     recall = Recall(query, tuple(query.split()), hits)
-    return compose(recall, NOON, Tuning.of(tuned(whisper=settings)).whisper, sure=1.0, frames=FRAMES)
+    return compose(recall, NOON, tuned(whisper=settings)[WhisperTuning], sure=1.0, frames=FRAMES)
 
 
 def lines(whispered: Whisper) -> list[str]:

@@ -12,11 +12,10 @@ from tidal_plugins import Affect
 from tidal_plugins.english.moods import ends_asking
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.scoring import affect, decay, priority, ranking, salience
-from tidal_plugins.scoring.decay import added, recurrence
+from tidal_plugins.scoring.decay import UseTuning, added, recurrence
 from tidal_plugins.scoring.ranking import hinted, saturated
 from tidal_plugins.scoring.text import cites, echoes, stems, terms
 from tidal_plugins.testing import NOON
-from tidal_plugins.tuning import UseTuning
 
 USE = UseTuning()
 

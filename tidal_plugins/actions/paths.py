@@ -6,6 +6,13 @@ import posixpath
 import re
 from pathlib import PurePosixPath
 
+SYSTEM_PATHS = (
+    ".git", ".hg", ".svn", ".idea", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".venv", "__pycache__",
+    "dist-packages", "node_modules", "site-packages", "venv",
+)  # fmt: skip
+"""Folders whose files are never restored."""
+
+
 MAX_PATH = 4_096
 """Characters of the longest path that Linux takes (``PATH_MAX``). Whatever is longer is no path."""
 

@@ -18,11 +18,37 @@ from tidal_plugins.protocols import EmotionEstimator
 from tidal_plugins.scoring import affect as scoring
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.shorthands import read_document
-from tidal_plugins.tuning import AffectTuning
+from tidal_plugins.tuning import Weights, tunable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class AffectTuning(Weights, group="affect"):
+    """[Tidal §3]."""
+
+    rule: str = tunable("person", among=("person", "tidal"))
+    """What moves the state. ``person``: what the user says, by its most charged sentences, and the answer by a tenth as
+    much, whatever their lengths. ``tidal``: both texts, weighted by their lengths, the further the longer the answer
+    [Tidal §3.4]. Under it ten furious turns with polite answers left the state at a valence of −.03."""
+    half_life: float = tunable(6.0, gt=0)
+    """Hours in which the state relaxes half way to the baseline."""
+    threshold: float = tunable(0.5, ge=0, le=1)
+    """Intensity above which the state counts as stirred."""
+    baseline: float = tunable(0.0, ge=-1, le=1)
+    rate: float = tunable(0.5, gt=0, le=1)
+    """Share by which what the user says moves the state; in the rule ``tidal`` one exchange with a long answer."""
+    answer: float = tunable(0.1, ge=0, le=1)
+    """Share of the rate by which the answer moves it in the rule ``person``."""
+    full_chars: int = tunable(400, gt=0)
+    """Length of an answer that counts in full in the rule ``tidal``."""
+    least: float = tunable(0.1, ge=0, le=1)
+    """Share of the rate that the shortest answer counts in the rule ``tidal``."""
+    silence: float = tunable(0.05, ge=0, le=1)
+    """Intensity below which there is no current affect."""
+
 
 COLLECTION = "affect"
 KEY = "state"

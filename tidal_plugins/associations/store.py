@@ -21,8 +21,32 @@ from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.scoring import decay
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Step, Storage, WhereLinks
-from tidal_plugins.tuning import AssociationTuning
+from tidal_plugins.tuning import Weights, tunable
 from tidal_plugins.validation import check_int, check_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssociationTuning(Weights, group="associations"):
+    """[Capsule]."""
+
+    new: float = tunable(1.0, gt=0)
+    """Weight of an edge when two entries first come up together."""
+    step: float = tunable(1.0, ge=0)
+    """Added each time they do so again."""
+    cap: float = tunable(10.0, gt=0)
+    daily: float = tunable(0.95, gt=0, le=1)
+    """Share of its weight that an edge keeps per day."""
+    floor: float = tunable(0.01, gt=0)
+    """Weight below which an edge is pruned."""
+    context: int = tunable(32, ge=2, le=500)
+    """Entries of one context that are linked, the strongest: 32 are 496 pairs."""
+    threshold: float = tunable(0.15, ge=0, le=1)
+    """Activation below which spreading stops: one new edge passes .5, two .25, three .125."""
+    depth: int = tunable(2, ge=0)
+    """Hops that activation spreads."""
+    limit: int = tunable(20, ge=0, le=1000)
+    """Entries that spreading returns."""
+
 
 ASSOCIATION = "association"
 MAX_DEPTH = 100

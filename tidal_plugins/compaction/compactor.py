@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.assemble import Context, folded, ledger, pieces, size
+from tidal_plugins.compaction.files import CompactionTuning
 from tidal_plugins.compaction.preparation import Preparations, Prepared
 from tidal_plugins.compaction.rebuild import Means, Recorded, prepare, rebuild, record
 from tidal_plugins.compaction.recorded import Recorder, check_ledger
@@ -27,6 +28,7 @@ from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.model.fence import around
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
@@ -101,7 +103,7 @@ class Compactor:
         *,
         save: bool = True,
     ) -> Compaction:
-        settings = self.recorder.writer.settings.compaction
+        settings = self.recorder.writer.settings[CompactionTuning]
         timeout = self.recorder.writer.settings.models.timeout
         states = States(self._storage, self.recorder.scope, context.thread, context.history)
         known, version = states.load()
@@ -183,7 +185,9 @@ class Compactor:
             else ExtractiveSummariser(self.counter, settings.compaction.file_tools)
         )
         timeout, now = settings.models.timeout, self.clock()
-        return Means(self.recorder, settings.compaction, timeout, given, extractive, self.counter, now, self.files)
+        return Means(
+            self.recorder, settings[CompactionTuning], timeout, given, extractive, self.counter, now, self.files
+        )
 
     def _save(self, states: States, version: int, kept: Sequence[State], recorded: Recorded, made: Compaction) -> None:
         """Save the new state. Raise ``Conflict`` if anything that it quotes has changed since it was read."""
@@ -255,7 +259,7 @@ class Compactor:
 
     def _whisper(self, messages: Sequence[Message]) -> Size:
         """Return the size of the longest whisper: in this conversation's script or in English, if that takes more."""
-        whisper = self.recorder.writer.settings.whisper
+        whisper = self.recorder.writer.settings[WhisperTuning]
         chars = whisper.max_chars + around(whisper.max_entries)
         said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]
         texts = [(text * (chars // len(text) + 1))[:chars] for text in (said, PROSE) if text]

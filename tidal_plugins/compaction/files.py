@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -15,13 +15,47 @@ from typing import Any, NamedTuple
 
 from tidal_plugins.actions.calls import COMMANDS, MANY_PATHS, PARTS, PATHS, known
 from tidal_plugins.actions.files import Content, Files, Said, Tracked
-from tidal_plugins.actions.paths import names, relative
+from tidal_plugins.actions.paths import SYSTEM_PATHS, names, relative
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CurrentFiles, TokenCounter
 from tidal_plugins.secrets.finding import secrets
+from tidal_plugins.settings import FileAction, FileTool
 from tidal_plugins.summarising.sizes import measure
-from tidal_plugins.tuning import CompactionTuning
+from tidal_plugins.tuning import Weights, given, tunable
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactionTuning(Weights, group="compaction"):
+    """[SIYA §2]. Shares are of the limit, in tokens and in bytes alike."""
+
+    compact: float = given("compaction.compact")
+    max_files: int = given("compaction.max_files")
+    file_tools: Mapping[str, FileAction | FileTool] = given("compaction.file_tools")
+    target: float = tunable(0.60, gt=0, le=1)
+    """Share that a rebuilt context should not exceed without its files."""
+    prepare: float = tunable(0.70, gt=0, le=1)
+    """Share at which the summary is prepared in the background."""
+    hard: float = tunable(0.95, gt=0, le=1)
+    """Share above which a long ongoing turn folds."""
+    work: float = tunable(0.12, ge=0, lt=1)
+    """Share that the lines about the state of the work may take: they must leave room for the statements."""
+    synthesis: float = tunable(0.08, gt=0, lt=1)
+    """Share that the synthesis of the last completed turn may take, and that a folded part of the ongoing one has."""
+    least: float = tunable(0.15, gt=0, lt=1)
+    """Share that the summary should have: where the target leaves less, a context may be fuller."""
+    files: float = tunable(0.20, gt=0, lt=1)
+    """Share that all restored files may take, or more if the summary leaves some of the target."""
+    file: float = tunable(0.08, ge=0, lt=1)
+    """Share that one restored file may take of that; what is longer is cut at a line."""
+    file_window: int = tunable(20, ge=0)
+    """Last messages before a compaction in which a file that was only read must have been read."""
+
+    def __post_init__(self) -> None:
+        if not self.target < self.compact < self.hard or not self.prepare <= self.compact:
+            raise InvalidInput("compaction needs target < compact < hard, and prepare no larger than compact")
+
 
 _FAILING = lazy_re(
     r"\b[1-9]\d* (?:failed|errors?|failing)\b|^(?:FAILED|ERROR|FAIL|E  )|\bTraceback \(most recent", re.M
@@ -114,7 +148,7 @@ class Restorer:
         first = count - self.settings.file_window
         for file in files:
             recent = file.touched >= first and (file.reads or self.disk)
-            of_the_system = not set(PurePosixPath(file.path.casefold()).parts).isdisjoint(self.settings.system_paths)
+            of_the_system = not set(PurePosixPath(file.path.casefold()).parts).isdisjoint(SYSTEM_PATHS)
             gone = file.state == "deleted" or file.shown or file.episode is None
             if (recent or file.changed) and not gone and not of_the_system:
                 yield file

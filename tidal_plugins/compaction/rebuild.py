@@ -23,7 +23,7 @@ from tidal_plugins.compaction.assemble import (
     summary,
     synthesis_text,
 )
-from tidal_plugins.compaction.files import Candidate, Restorer, weight
+from tidal_plugins.compaction.files import Candidate, CompactionTuning, Restorer, weight
 from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.recorded import Recorder, covered_turn, is_one_of, stored_forms
 from tidal_plugins.compaction.state import Covered, Fold, State, Turn, marked
@@ -38,7 +38,6 @@ from tidal_plugins.summarising.quotes import cut, folded
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.summarising.work import Work
-from tidal_plugins.tuning import CompactionTuning
 
 KEPT_OF_FOLDED = 0.5
 """Share of the room of a long ongoing turn, its fold and the summary that its newest steps keep verbatim: the model

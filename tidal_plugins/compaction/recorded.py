@@ -85,8 +85,8 @@ class Recorder:
         if not exchanges:
             return {}
         settings = self.writer.settings
-        roomy = replace(settings.ingestion, max_chars=MAX_CHARS)
-        writer = replace(self.writer, settings=replace(settings, ingestion=roomy))
+        roomy = settings.recording.model_copy(update={"max_chars": MAX_CHARS})
+        writer = replace(self.writer, settings=settings.model_copy(update={"recording": roomy}))
         try:
             with self.worker.recording(self.scope):
                 episodes = record(writer, self.affect, self.scope, list(exchanges.values()), now, blank=True)

@@ -10,7 +10,7 @@ from tidal_plugins.dossiers.current import standing
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.dossiers.drafting import findings
 from tidal_plugins.dossiers.scorer import one_shout
-from tidal_plugins.dossiers.sections import suggestions
+from tidal_plugins.dossiers.sections import CapsuleTuning, suggestions
 from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, localised, without_citations
 from tidal_plugins.english.sentences import shortened
@@ -23,7 +23,22 @@ from tidal_plugins.model.fence import MARKED
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import stems
-from tidal_plugins.tuning import BriefTuning
+from tidal_plugins.tuning import Weights, tunable
+
+
+@dataclass(frozen=True, kw_only=True)
+class BriefTuning(Weights, group="brief"):
+    """[Capsule]."""
+
+    max_chars: int = tunable(2_000, ge=200)
+    """Characters of a brief."""
+    days: float = tunable(14.0, gt=0)
+    """Age in days up to which an entry is recent."""
+    recent: int = tunable(8, gt=0, le=100)
+    """Recent entries beside what the dossier says."""
+    associated: int = tunable(5, ge=0, le=100)
+    """Entries that come up together with them."""
+
 
 Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
 """From entries to the entries associated with them, each with its activation, the strongest first."""
@@ -75,7 +90,10 @@ class Briefs:
         text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
         new, near = _apart(recent), _apart(associated)
         offered = suggestions(
-            known.reader, [*new, *cited.values(), *near], WRITTEN, each=self.dossiers.settings.capsule.suggestions
+            known.reader,
+            [*new, *cited.values(), *near],
+            WRITTEN,
+            each=self.dossiers.settings[CapsuleTuning].suggestions,
         )
         return Brief(
             dossier.topic, self.dossiers.writer.frames.text(text), dossier, tuple(new), tuple(near), tuple(offered)
@@ -83,7 +101,7 @@ class Briefs:
 
     @property
     def settings(self) -> BriefTuning:
-        return self.dossiers.settings.brief
+        return self.dossiers.settings[BriefTuning]
 
     def _known(self, dossier: Dossier, cited: Mapping[str, Entry], now: datetime) -> Material:
         """Return what is known of the topic, with what was said of it lately."""

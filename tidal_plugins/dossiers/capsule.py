@@ -20,7 +20,7 @@ from tidal_plugins.dossiers.layout import (
     without_forgotten,
     written_lines,
 )
-from tidal_plugins.dossiers.sections import Line, Newest, suggestions
+from tidal_plugins.dossiers.sections import CapsuleTuning, Line, Newest, suggestions
 from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.work import LastWork
@@ -31,11 +31,11 @@ from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Se
 from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.entry import EPISODE, GRAPH_CHANNEL, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
+from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
-from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import storable
 
 CAPSULES = "capsules"
@@ -57,7 +57,7 @@ class Capsules:
     """The capsule of one scope."""
 
     storage: Storage
-    settings: Tuning
+    settings: Settings
     scope: Scope
 
     def current(self, now: datetime, *, max_age: timedelta = timedelta(0), thread: str | None = None) -> Capsule:
@@ -106,7 +106,7 @@ class Capsules:
 
     def _last_work(self, now: datetime) -> LastWork:
         settings = self.settings
-        return LastWork(self.storage, self.scope, settings.capsule, settings.compaction.file_tools, now)
+        return LastWork(self.storage, self.scope, settings[CapsuleTuning], settings.compaction.file_tools, now)
 
     def write(self, capsule: Capsule | str, now: datetime, redact: Callable[[str], str] = storable) -> Capsule:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
@@ -150,7 +150,7 @@ class Capsules:
         return read_document(self.storage, self.scope, collection, KEY)
 
     def _checked(self, text: str) -> Capsule:
-        limits = self.settings.capsule
+        limits = self.settings[CapsuleTuning]
         capsule = Capsule.parse(
             text, budgets={name: getattr(limits, name) for name in BUDGETS}, max_lines=limits.max_lines
         )
@@ -182,7 +182,7 @@ class Capsules:
 
     def _lines(self, sections: Sequence[Section], newest: Newest, empty: Sequence[str]) -> dict[str, list[Line]]:
         """Return the lines of the sections that memory makes. The longest section is cut first if they do not fit."""
-        limits = self.settings.capsule
+        limits = self.settings[CapsuleTuning]
         tools = self._tools(limits.tools) if "tools" in empty else []
         found = {
             "header": self._header(newest.now),
@@ -202,7 +202,7 @@ class Capsules:
 
     def _thoughts(self, now: datetime) -> list[Line]:
         """Return the thought seeds of the last days."""
-        seeds = Seeds(self.storage, self.settings, self.scope).recent(now)[: self.settings.capsule.thoughts]
+        seeds = Seeds(self.storage, self.settings, self.scope).recent(now)[: self.settings[CapsuleTuning].thoughts]
         return [Line(f"- {seed}", (seed.first.id, seed.second.id)) for seed in seeds]
 
     def _header(self, now: datetime) -> list[Line]:
@@ -213,7 +213,7 @@ class Capsules:
         return [Line(f"{CAPSULE_TITLE}{time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
 
     def _stored(self, draft: _Draft, layout: Document | None, made: Document | None, now: datetime) -> Document:
-        capsule, keep = draft.capsule, self.settings.capsule.versions
+        capsule, keep = draft.capsule, self.settings[CapsuleTuning].versions
         cited = list(dict.fromkeys([*capsule.sources, *(bare_id(item.citation) for item in capsule.suggestions)]))
         with self.storage.transaction():
             current = self._document(LAYOUT)
@@ -239,7 +239,7 @@ class Capsules:
         return Document(KEY, value, version)
 
     def _suggestions(self, empty: Sequence[str], newest: Newest) -> Iterable[Suggestion]:
-        each = self.settings.capsule.suggestions
+        each = self.settings[CapsuleTuning].suggestions
         yield from suggestions(newest.reader, newest.entries, empty, each=each)
         if "tools" in empty:
             yield from self._tools(each)

@@ -24,9 +24,9 @@ from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scop
 from tidal_plugins.model.fact import FactConflict, Replacement, Supersession
 from tidal_plugins.model.fence import inert
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.rows import to_json
-from tidal_plugins.tuning import Tuning
 
 MAX_CONTRADICTIONS = 10
 """Contradictions that are listed."""
@@ -131,14 +131,14 @@ def _in_context(reader: Reader, said: Sequence[Sentence]) -> list[Sentence]:
 
 
 def links_of(
-    storage: Storage, scope: Scope, entries: Iterable[Entry], settings: Tuning, now: datetime
+    storage: Storage, scope: Scope, entries: Iterable[Entry], settings: Settings, now: datetime
 ) -> Sequence[Supersession]:
     """Return what supersedes some entries at a time. An open conflict counts: the fact waits for somebody to decide."""
     found = list(entries)
     facts = {str(entry.metadata.get(KEY)): entry.id for entry in found if entry.channel == FACT_CHANNEL}
     open_ = open_conflicts(storage, scope) if facts else ()
     against = [_against(one, facts[normal(one.key)]) for one in open_ if normal(one.key) in facts]
-    if not settings.supersession.enabled:
+    if not settings.graph.supersession:
         return against
     return [*against, *SupersessionStore(storage, scope).chains([entry.id for entry in found], now)]
 

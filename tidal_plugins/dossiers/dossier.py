@@ -12,7 +12,7 @@ from datetime import datetime
 
 from tidal_plugins.dossiers.current import contradictions, standing
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.sources import Material, Sources, chosen
+from tidal_plugins.dossiers.sources import DossierTuning, Material, Sources, chosen
 from tidal_plugins.dossiers.stored import (
     Stored,
     checked_topic,
@@ -34,13 +34,13 @@ from tidal_plugins.model.entry import DOSSIER, Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller, without_secrets
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
 from tidal_plugins.summarising.sizes import ApproximateCounter
-from tidal_plugins.tuning import Tuning
 
 DOSSIERS = "dossiers"
 """Collection of dossiers, derived documents by their topics."""
@@ -73,7 +73,7 @@ class Dossiers:
         """
         name = checked_topic(topic)
         asked = Stored(normal(name), Dossier(name))
-        return self._current(asked, now, None if force else self.settings.dossier.refresh)
+        return self._current(asked, now, None if force else self.settings[DossierTuning].refresh)
 
     def standing(self, topic: str) -> Dossier:
         """Return the dossier on a registered topic as it stands. Raises ``NotFound`` for a topic that has none."""
@@ -116,7 +116,7 @@ class Dossiers:
 
         Calls ``begin`` first if any is due. One that was forgotten is made anew only when it is asked for.
         """
-        interval = self.settings.dossier.refresh_all
+        interval = self.settings[DossierTuning].refresh_all
         found = [stored for stored in self._stored() if stored.due(now, interval)]
         gone = self.writer.tombstoned(self.scope, [self._entry_id(stored.key) for stored in found])
         left = [stored for stored in found if self._entry_id(stored.key) not in gone]
@@ -140,7 +140,7 @@ class Dossiers:
         return self.writer.storage
 
     @property
-    def settings(self) -> Tuning:
+    def settings(self) -> Settings:
         return self.writer.settings
 
     @property
@@ -195,7 +195,7 @@ class Dossiers:
             max_tokens=max_tokens,
             count=ApproximateCounter().count,
         )
-        draft = Drafter(summariser, settings.dossier, settings.models.timeout).draft(said, place)
+        draft = Drafter(summariser, settings[DossierTuning], settings.models.timeout).draft(said, place)
         new = replace(
             old,
             findings=draft.findings,
@@ -211,7 +211,7 @@ class Dossiers:
         place = InPlace(old, self.storage.get(self.scope, old.sources))
         valid = [entry for entry in place.entries.values() if entry.valid_until is None or entry.valid_until > now]
         found = self.sources.of(old.topic, now, map(without_secrets, valid))
-        new, draft = self._drafted(old, found, place, self.summariser, now, self.settings.dossier.max_tokens)
+        new, draft = self._drafted(old, found, place, self.summariser, now, self.settings[DossierTuning].max_tokens)
         if not new.findings or content_of(new) == content_of(old):
             self._register(stored, new)
             return new
@@ -225,7 +225,7 @@ class Dossiers:
         """Write a new version, its entry in the index, and the topic."""
         [record] = self.writer.records([to_entry(dossier, self.scope, self._entry_id(stored.key), known, now)])
         cited = dict.fromkeys([*dossier.sources, *compared(dossier.contradictions), *fed])
-        keep = self.settings.dossier.versions
+        keep = self.settings[DossierTuning].versions
         with self.storage.transaction():
             if self.storage.summaries(self.scope, list(cited)).keys() != cited.keys():
                 raise Conflict("a source is gone")

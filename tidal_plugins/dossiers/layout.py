@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.dossiers.sections import Line
+from tidal_plugins.dossiers.sections import CapsuleTuning, Line
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, Capsule, Section, Suggestion, title
@@ -15,7 +15,6 @@ from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.storage.base import Document, Storage
-from tidal_plugins.tuning import CapsuleTuning
 
 _CITED = lazy_re(r"\[((?:ep|mem):\w+)\]")
 

@@ -21,7 +21,7 @@ from tidal_plugins.english.sentences import shortened
 from tidal_plugins.facts.claims import of_fact
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.language.importance import SURE
-from tidal_plugins.model.capsule import Suggestion
+from tidal_plugins.model.capsule import BUDGETS, MAX_LINES, Suggestion
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import OWN, Entry, Scope
@@ -30,8 +30,47 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active
+from tidal_plugins.scoring.decay import DecayTuning
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.tuning import Tuning
+from tidal_plugins.tuning import Weights, tunable
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapsuleTuning(Weights, group="capsule"):
+    """[Capsule]. Sections in lines, without headings and empty lines."""
+
+    max_lines: int = tunable(MAX_LINES, ge=100)
+    """Lines of the whole capsule."""
+    header: int = tunable(BUDGETS["header"], ge=2)
+    identity: int = tunable(BUDGETS["identity"], ge=1)
+    loop_protocol: int = tunable(BUDGETS["loop_protocol"], ge=1)
+    key_contacts: int = tunable(BUDGETS["key_contacts"], ge=1)
+    tools: int = tunable(BUDGETS["tools"], ge=1)
+    current_priorities: int = tunable(BUDGETS["current_priorities"], ge=1)
+    recent_work: int = tunable(BUDGETS["recent_work"], ge=1)
+    operational_rules: int = tunable(BUDGETS["operational_rules"], ge=1)
+    pending_tasks: int = tunable(BUDGETS["pending_tasks"], ge=1)
+    thoughts: int = tunable(2, ge=0)
+    """Thought seeds behind the priorities, where these leave room."""
+    line: int = tunable(160, ge=40)
+    """Characters of a generated line, without its date and citation."""
+    newest: int = tunable(500, gt=0)
+    """Entries, the newest ones, that the generated sections are made from."""
+    days: float = tunable(30.0, gt=0)
+    """Age in days beyond which nothing is a priority or pending any more."""
+    priority: float = tunable(7.0, ge=1, le=10)
+    """Importance from which an entry may be a priority."""
+    work: float = tunable(0.45, ge=0, le=1)
+    """Worth from which a statement is recent work: in four stories jokes, moods and small events lie below."""
+    work_tokens: int = tunable(400, ge=0)
+    """Tokens that the state of an agent's work may take, at the head of the recent work. They hold the six lines of a
+    coding agent after 90 turns, with the names of its nineteen files; of more files some are only counted."""
+    suggestions: int = tunable(3, ge=0)
+    """Suggestions for each section that is empty."""
+    versions: int = tunable(20, ge=0)
+    """Earlier versions that stay readable."""
+
 
 FACT_SHARE = 0.5
 """Share of the lines of a section that facts may take. Each fact counts as important, so that many would leave no room
@@ -66,15 +105,15 @@ class Newest:
 
     storage: Storage
     scope: Scope
-    settings: Tuning
+    settings: Settings
     now: datetime
 
     @cached_property
     def entries(self) -> list[Entry]:
         """Return the newest entries, then the older ones that matter for good, each the newest first."""
-        where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings.capsule.newest
+        where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings[CapsuleTuning].newest
         newest = self.storage.find(self.scope, where, limit=most, newest_first=True)
-        for_good = replace(where, least_importance=self.settings.decay.important)
+        for_good = replace(where, least_importance=self.settings[DecayTuning].important)
         kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
         found = {entry.id: entry for entry in [*newest, *kept]}
         zone = self.settings.zone
@@ -104,7 +143,7 @@ class Newest:
 
         What stands in one section is left out of those after it: priorities, pending tasks, recent work.
         """
-        limits = self.settings.capsule
+        limits = self.settings[CapsuleTuning]
         made: dict[str, list[Line]] = {}
         shown: list[Sentence] = []
 
@@ -123,7 +162,7 @@ class Newest:
 
     def _known(self, name: str, shown: Sequence[Sentence]) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
-        most = getattr(self.settings.capsule, name)
+        most = getattr(self.settings[CapsuleTuning], name)
         said = _apart((one for one in self._own() if not one.is_set), shown)
         found = best(_fit(name, said), most, lambda one: SCORES[name](one))
         if name != "identity":
@@ -137,7 +176,7 @@ class Newest:
 
         At most half of them are facts. What is ``shown`` already is left out.
         """
-        limits = self.settings.capsule
+        limits = self.settings[CapsuleTuning]
         most = limits.current_priorities
         said = _apart((one for one in self._own() if one.entry.occurred_at >= self._since), shown)
         until = self._today + timedelta(days=AHEAD)
@@ -164,7 +203,7 @@ class Newest:
             if taken[one.place] < (1 if one.part == "documents" else PER_THREAD):
                 taken[one.place] += 1
                 kept.append(one)
-        among = {id(one) for one in kept[: self.settings.capsule.recent_work]}
+        among = {id(one) for one in kept[: self.settings[CapsuleTuning].recent_work]}
         return [one for one in left if id(one) in among]
 
     def _is_work(self, one: Sentence) -> bool:
@@ -172,7 +211,7 @@ class Newest:
             return False
         if one.part == "documents":
             return True
-        return (one.has("done") or not one.by_agent) and worth(one) >= self.settings.capsule.work
+        return (one.has("done") or not one.by_agent) and worth(one) >= self.settings[CapsuleTuning].work
 
     def _is_outdated(self, fact: Sentence) -> bool:
         """Return whether people later gave another value for what a fact is about: what they said stands for it."""
@@ -194,14 +233,14 @@ class Newest:
 
     @property
     def _since(self) -> datetime:
-        return self.now - timedelta(days=self.settings.capsule.days)
+        return self.now - timedelta(days=self.settings[CapsuleTuning].days)
 
     def _lines(self, chosen: Iterable[Sentence], most: int) -> list[Line]:
         plain = (one if one.part == "documents" else replace(one, part="now") for one in chosen)
-        return [self._line(found) for found in findings(plain, self.settings.capsule.line)][:most]
+        return [self._line(found) for found in findings(plain, self.settings[CapsuleTuning].line)][:most]
 
     def _line(self, found: Finding) -> Line:
-        cut = shortened(found.text, self.settings.capsule.line)
+        cut = shortened(found.text, self.settings[CapsuleTuning].line)
         date = f"{found.at:%Y-%m-%d}: " if found.at else ""
         return Line(f"- {date}{cut} [{found.citations[0]}]", found.sources)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.associations.store import Association, AssociationStore
+from tidal_plugins.associations.store import Association, AssociationStore, AssociationTuning
 from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import Reader
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
@@ -17,8 +17,27 @@ from tidal_plugins.model.reports import Seed
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import terms
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Line, Storage
-from tidal_plugins.tuning import Tuning
+from tidal_plugins.tuning import Weights, tunable
+
+POOL = 500
+"""Associations, the strongest ones, among which seeds are looked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedTuning(Weights, group="seeds"):
+    """Thought seeds."""
+
+    most: int = tunable(3, ge=0, le=100)
+    """Thought seeds that a run names."""
+    weight: float = tunable(1.5, ge=0)
+    """Weight of an association from which it may be a seed: coming up together once gives 1."""
+    days: float = tunable(30.0, ge=0, le=36_500)
+    """Days before the same seed may come again."""
+    kept: float = tunable(7.0, ge=0, le=36_500)
+    """Days for which a capsule shows a seed, and a whisper may."""
+
 
 SEEDS = "thought-seeds"
 """Log of the pairs that were seeds, under their ids."""
@@ -39,7 +58,7 @@ class Seeds:
     """Finds the seeds of one scope."""
 
     storage: Storage
-    settings: Tuning
+    settings: Settings
     scope: Scope
 
     def take(self, now: datetime) -> list[Seed]:
@@ -58,25 +77,25 @@ class Seeds:
 
         With ``of`` those of which one memory is among them.
         """
-        since = since or now - timedelta(days=self.settings.consolidation.seed_kept)
+        since = since or now - timedelta(days=self.settings[SeedTuning].kept)
         lines = self.storage.read_log(self.scope, SEEDS, since=since, limit=_RECENT, newest_first=True)
         pairs = [Association(*line.value) for line in lines if line.at <= now]
         return list(self._seeds([p for p in pairs if of is None or not {p.source, p.target}.isdisjoint(of)], now))
 
     def _new(self, now: datetime) -> list[Seed]:
-        limits = self.settings.consolidation
-        web = AssociationStore(self.storage, self.settings.associations)
-        pairs = [p for p in web.strongest(self.scope, now, limits.seed_pool) if p.weight >= limits.seed_weight]
+        limits = self.settings[SeedTuning]
+        web = AssociationStore(self.storage, self.settings[AssociationTuning])
+        pairs = [p for p in web.strongest(self.scope, now, POOL) if p.weight >= limits.weight]
         known = self._known(pairs, now)
         fresh = [pair for pair in pairs if self._key(pair.source, pair.target) not in known]
-        return list(self._seeds(fresh, now))[: limits.seeds]
+        return list(self._seeds(fresh, now))[: limits.most]
 
     def _at(self, now: datetime) -> list[Seed]:
         lines = self.storage.read_log(self.scope, SEEDS, since=now)
         return list(self._seeds([Association(*line.value) for line in lines if line.at == now], now))
 
     def _known(self, pairs: Sequence[Association], now: datetime) -> set[str]:
-        since = now - timedelta(days=self.settings.consolidation.seed_days)
+        since = now - timedelta(days=self.settings[SeedTuning].days)
         keys = [self._key(pair.source, pair.target) for pair in pairs]
         return {line.key for line in self.storage.read_log(self.scope, SEEDS, keys=keys, since=since)}
 

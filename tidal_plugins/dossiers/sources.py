@@ -24,15 +24,47 @@ from tidal_plugins.model.recall import Hit
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets, without_secrets
 from tidal_plugins.retrieval.understand import MAX_LIMIT, Request, active
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.scoring.ranking import rarity
 from tidal_plugins.scoring.salience import source_salience
 from tidal_plugins.scoring.text import stems, terms
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.shorthands import passage_vectors
-from tidal_plugins.tuning import DossierTuning, Tuning
+from tidal_plugins.tuning import Weights, tunable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class DossierTuning(Weights, group="dossier"):
+    """[Capsule]."""
+
+    refresh: float = tunable(2.0, ge=0)
+    """Hours after which a dossier is due again."""
+    max_tokens: int = tunable(600, gt=0)
+    """Tokens of a dossier's text, citations included."""
+    versions: int = tunable(20, ge=0)
+    """Earlier versions that stay readable."""
+    refresh_all: float = tunable(4.0, ge=0)
+    """Hours after which consolidation refreshes a dossier that nobody asked for."""
+    sources: int = tunable(40, gt=0, le=400)
+    """The most salient entries that feed a dossier."""
+    half_life: float = tunable(30.0, gt=0)
+    """Days in which a source loses half of its recency."""
+    floor: float = tunable(0.2, ge=0, le=1)
+    """Recency that the oldest source keeps."""
+    base: float = tunable(0.3, ge=0, le=1)
+    """Share of its salience that a source hardly about the topic keeps."""
+    threshold: float = tunable(0.35, ge=0)
+    """The nearness, cosine and keywords as in a whisper, that a source needs. It is lower than a whisper's threshold: a
+    topic is a word or two, which lie further from a sentence about them than a question does."""
+    shrunk: float = tunable(0.8, ge=0, le=1)
+    """Share of the length of the text in place below which a new one counts as shorter."""
+    lost: float = tunable(0.5, gt=0, le=1)
+    """Share of the sources of the text in place that a shorter one may not lose."""
+
 
 OWN = 0.3
 """Share of the entries with a label that are on the topic already, from which on the label is the topic's own."""
@@ -175,7 +207,7 @@ class Sources:
     """Finds the sources on a topic in one scope."""
 
     recaller: Recaller
-    settings: Tuning
+    settings: Settings
     scope: Scope
 
     def of(self, topic: str, now: datetime, also: Iterable[Entry] = ()) -> Material:
@@ -184,9 +216,11 @@ class Sources:
         The other half of an exchange comes with each, and what supersedes it. Of a document there is the passage that
         is about the topic.
         """
-        most, reader = self.settings.dossier.sources, Reader(self.storage, self.scope)
+        most, reader = self.settings[DossierTuning].sources, Reader(self.storage, self.scope)
         near = self.near(topic, active(now, kinds=PRIMARY_KINDS), now, limit=min(MAX_LIMIT, 2 * most))
-        worth = {hit.id: worth_of(reader, hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
+        worth = {
+            hit.id: worth_of(reader, hit.entry, hit.why.relevance, now, self.settings[DossierTuning]) for hit in near
+        }
         best = sorted(near, key=lambda hit: (-worth[hit.id], hit.id))[:most]
         found = {hit.id: _part(hit) for hit in best}
         for entry in also:
@@ -205,7 +239,7 @@ class Sources:
         links = links_of(self.storage, self.scope, found.values(), self.settings, now)
         turns = {hit.entry.episode: worth[hit.id] for hit in best if hit.entry.episode}
         for id_ in found.keys() - worth.keys():
-            aside = worth_of(reader, found[id_], ASIDE if id_ in topical else 0.0, now, self.settings.dossier)
+            aside = worth_of(reader, found[id_], ASIDE if id_ in topical else 0.0, now, self.settings[DossierTuning])
             worth[id_] = turns.get(found[id_].episode or "", aside)
         direct = frozenset(hit.entry.episode or hit.id for hit in best)
         return Material(
@@ -265,9 +299,9 @@ class Sources:
 
     def _is_near(self, hit: Hit, share: float) -> bool:
         if share < HALF:
-            return hit.why.cosine >= self.settings.dossier.threshold
-        keywords = self.settings.whisper.keywords * hit.why.keyword_strength
-        return hit.why.cosine + keywords >= self.settings.dossier.threshold
+            return hit.why.cosine >= self.settings[DossierTuning].threshold
+        keywords = self.settings[WhisperTuning].keywords * hit.why.keyword_strength
+        return hit.why.cosine + keywords >= self.settings[DossierTuning].threshold
 
 
 def chosen(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.actions.calls import Tools
-from tidal_plugins.dossiers.sections import Line
+from tidal_plugins.dossiers.sections import CapsuleTuning, Line
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.language.emphasis import shouts
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
@@ -18,7 +18,6 @@ from tidal_plugins.storage.shorthands import secret
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
-from tidal_plugins.tuning import CapsuleTuning
 
 _NEWEST, _OF_THREAD, _THREADS = 100, 300, 3
 """Episodes in which a thread with tools is looked for, episodes of it that are read, and threads that are tried."""

@@ -15,7 +15,7 @@ from tidal_plugins.facts.rivals import WEIGHTS, rivals_among
 from tidal_plugins.facts.statements import statements
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.jobs.handler import Handler
-from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.jobs.queue import CLAIM, Job, Jobs
 from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, REPEAT, SYNTHESIS, WORDING, Entry, Link, Scope
 from tidal_plugins.model.fact import SUPERSEDES, Replacement, Supersession, supersession_id
 from tidal_plugins.secrets.finding import secrets
@@ -23,12 +23,23 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import SupersessionTuning
+from tidal_plugins.tuning import Weights, tunable
 from tidal_plugins.validation import page_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupersessionTuning(Weights, group="supersession"):
+    """What later statements supersede."""
+
+    sure: float = tunable(0.85, gt=0, le=1)
+    """Confidence from which on a whisper leaves out what is superseded, and tells the value that was replaced."""
+    candidates: int = tunable(16, gt=0)
+    """The nearest earlier entries that a passage of a turn is compared with."""
+
 
 MAX_CHAIN = 32
 """Steps of following, one after the other. Of 100 values that return in turn, 8 did not reach the newest; most things
@@ -217,7 +228,7 @@ class SupersessionFinder(Handler[int]):
 
     @property
     def claim(self) -> float:
-        return self.jobs.settings.claim
+        return CLAIM
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> int:
         pairs: list[Pair] = []

@@ -47,8 +47,15 @@ from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.rows import to_json
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import FactTuning
 from tidal_plugins.validation import check_depth, check_page, label, page_of
+
+MAX_BYTES = 16 * 1024
+"""Bytes that a fact's value may have as JSON."""
+
+
+IMPORTANCE = 7.0
+"""Importance of the entry by which recall finds a fact."""
+
 
 MAX_KEY = 200
 """Characters of a key."""
@@ -82,7 +89,6 @@ class Facts(MutableMapping[str, Any]):
         scope: Scope,
         clock: Callable[[], datetime],
         writer: RecordWriter,
-        settings: FactTuning,
         forget: Callable[[Collection[str]], int],
         redact: Callable[[Any, str], Any],
     ) -> None:
@@ -95,7 +101,6 @@ class Facts(MutableMapping[str, Any]):
         self._scope = scope
         self._clock = clock
         self._writer = writer
-        self._settings = settings
         self._forget = forget
         self._redact = redact
 
@@ -375,10 +380,8 @@ class Facts(MutableMapping[str, Any]):
 
     def _checked(self, key: str, value: Any) -> str:
         text = to_json(value)
-        if len(text.encode("utf-8", "replace")) > self._settings.max_bytes:
-            raise InvalidInput(
-                f"the value of {shown(key)} has more than {self._settings.max_bytes:,} bytes: store less"
-            )
+        if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+            raise InvalidInput(f"the value of {shown(key)} has more than {MAX_BYTES:,} bytes: store less")
         check_depth(value, f"the value of {shown(key)}")
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise InvalidInput(f"the value of {shown(key)} is not valid Unicode: it has half of a surrogate pair")
@@ -399,7 +402,7 @@ class Facts(MutableMapping[str, Any]):
             source=source,
             channel=FACT_CHANNEL,
             trust=claim.trust if claim else 1.0,
-            importance=self._settings.importance,
+            importance=IMPORTANCE,
             metadata={KEY: folded},
         )
 

@@ -16,14 +16,17 @@ from tidal_plugins.graph.queries import Episodes, GraphQueries
 from tidal_plugins.graph.records.entities import last_seen_first, nodes
 from tidal_plugins.graph.records.merging import Embed, join, likely, merged, merges, undo_merge
 from tidal_plugins.graph.records.relations import KINDS, Validity
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.capabilities import question
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_int
+
+COMPARED = 2_000
+"""Entities, the last seen ones, among which names that may be one are looked for."""
 
 
 class KnowledgeGraph(GraphQueries):
@@ -75,7 +78,7 @@ class KnowledgeGraph(GraphQueries):
             graph = self._graph()
             known = nodes(self._storage, self._scope)
             roots = [id_ for id_ in known if graph.merged.root(id_) == id_]
-            newest = last_seen_first(self._storage, self._scope, roots)[: self._settings.compared]
+            newest = last_seen_first(self._storage, self._scope, roots)[:COMPARED]
             apart = {frozenset((m.kept, m.absorbed)) for m in merges(self._storage, self._scope)}
         compared = {id_: known[id_] for id_ in newest}
         found = likely(compared, apart, self._settings.similarity, self._embed)[:most]

@@ -11,24 +11,32 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
+from tidal_plugins.actions.paths import SYSTEM_PATHS
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ComponentError, EmbeddingError, StorageError
 from tidal_plugins.graph.indexing.stale import ENTRIES
-from tidal_plugins.graph.reader.budget import MODEL, Budget
+from tidal_plugins.graph.reader.budget import MODEL, Budget, ReaderTuning
+from tidal_plugins.graph.records.relations import MAX_ASSERTIONS
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.handler import Handler
-from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.jobs.queue import CLAIM, Job, Jobs
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extracted
 from tidal_plugins.protocols import GraphExtractor, TurnReader
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.indexing.entries import EntryWriter
     from tidal_plugins.graph.reader.indexer import ModelIndexer
+
+
+BATCH = 64
+"""Entities and relations that are embedded for recall, and written, at a time."""
+
 
 READ = "job:read"
 """Jobs by episode."""
@@ -66,7 +74,7 @@ class TurnReading(Handler[Extracted]):
 
     storage: Storage
     jobs: Jobs
-    tuning: Tuning
+    settings: Settings
     episodes: EpisodesOf
     frames: Frames
     entry_id: Callable[[Episode, Message], str]
@@ -77,18 +85,18 @@ class TurnReading(Handler[Extracted]):
 
     @property
     def claim(self) -> float:
-        return self.tuning.graph.claim + self.tuning.models.timeout
+        return CLAIM + self.settings.models.timeout
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
         from tidal_plugins.graph.code.reader import CodeReader
         from tidal_plugins.graph.indexing.indexer import EpisodeIndexer, EpisodeReader
 
-        settings, compaction = self.tuning.graph, self.tuning.compaction
-        stopped, timeout = self.jobs.throttle.stopped, self.tuning.models.timeout
+        settings = self.settings
+        stopped, timeout = self.jobs.throttle.stopped, self.settings.models.timeout
         reader = EpisodeReader(self.extractor, settings, timeout, stopped, self.entry_id, self.frames)
-        extra, foreign = compaction.file_tools, compaction.system_paths
-        code = CodeReader(self.storage, scope, extra, foreign, settings.max_assertions)
-        indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings, self.episodes, reader, code)
+        extra, foreign = settings.compaction.file_tools, SYSTEM_PATHS
+        code = CodeReader(self.storage, scope, extra, foreign, MAX_ASSERTIONS)
+        indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings[GraphTuning], self.episodes, reader, code)
         return sum((indexer.index(READ, job) for job in jobs), Extracted())
 
 
@@ -98,13 +106,14 @@ class ModelReading(Handler[Extracted]):
 
     storage: Storage
     jobs: Jobs
-    tuning: Tuning
+    settings: Settings
     episodes: EpisodesOf
     frames: Frames
     entry_id: Callable[[Episode, Message], str]
     model: AgentModel
     budget: Budget
     facts: Callable[[Scope], Facts]
+    summary_chars: int
     summarised: Callable[[Scope, str, str], None]
     """Gives an episode, by its id, another summary."""
 
@@ -113,15 +122,15 @@ class ModelReading(Handler[Extracted]):
 
     @property
     def most(self) -> int:
-        return self.tuning.reader.turns
+        return self.settings[ReaderTuning].turns
 
     @property
     def claim(self) -> float:
-        return self.tuning.graph.claim + 2 * self.tuning.models.timeout  # a model may be asked twice
+        return CLAIM + 2 * self.settings.models.timeout  # a model may be asked twice
 
     @property
     def patience(self) -> float:
-        return self.tuning.reader.wait
+        return self.settings[ReaderTuning].wait
 
     def ready(self, now: datetime) -> datetime | None:
         if self.model.reader is None or not getattr(self.model.reader, "ready", True):
@@ -141,7 +150,8 @@ class ModelReading(Handler[Extracted]):
             self.storage,
             scope,
             self.jobs,
-            self.tuning,
+            self.settings,
+            self.summary_chars,
             self.episodes,
             self.frames,
             self.entry_id,
@@ -158,7 +168,7 @@ class GraphEntries(Handler[Extracted]):
 
     storage: Storage
     jobs: Jobs
-    tuning: Tuning
+    settings: Settings
     writer: EntryWriter
 
     kind = ENTRIES
@@ -166,13 +176,15 @@ class GraphEntries(Handler[Extracted]):
 
     @property
     def most(self) -> int:
-        return self.tuning.graph.batch
+        return BATCH
 
     @property
     def claim(self) -> float:
-        return self.tuning.graph.claim
+        return CLAIM
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
         from tidal_plugins.graph.indexing.entries import EntryUpdate
 
-        return Extracted(facts=EntryUpdate(self.storage, scope, self.tuning.graph, self.writer).run(self.jobs, jobs))
+        return Extracted(
+            facts=EntryUpdate(self.storage, scope, self.settings[GraphTuning], self.writer).run(self.jobs, jobs)
+        )

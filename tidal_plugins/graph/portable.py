@@ -16,7 +16,16 @@ from xml.etree import ElementTree as Xml
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.indexing.stale import mark_stale
-from tidal_plugins.graph.records.entities import IMPORT, MENTIONED, Named, Place, bare, entity_id, name_entities
+from tidal_plugins.graph.records.entities import (
+    IMPORT,
+    MAX_NAME,
+    MENTIONED,
+    Named,
+    Place,
+    bare,
+    entity_id,
+    name_entities,
+)
 from tidal_plugins.graph.records.merging import join, merged
 from tidal_plugins.graph.records.relations import (
     EVER,
@@ -31,13 +40,13 @@ from tidal_plugins.graph.records.relations import (
     unused,
     with_confidence,
 )
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.clock import aware, to_micros
 from tidal_plugins.model.entry import Link, Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
-from tidal_plugins.tuning import GraphTuning
 
 Format = Literal["graphml", "json-ld", "cypher"]
 
@@ -233,8 +242,8 @@ def _version(scope: Scope, row: Link, one: Relation) -> Link:
 def _check_names(graph: Portable, settings: GraphTuning) -> None:
     for entity in graph.entities:
         for name in (entity.name, *entity.aliases):
-            if not bare(name) or len(name) > settings.max_name:
-                raise InvalidInput(f"an entity's name has 1 to {settings.max_name} characters, got {shown(name)}")
+            if not bare(name) or len(name) > MAX_NAME:
+                raise InvalidInput(f"an entity's name has 1 to {MAX_NAME} characters, got {shown(name)}")
         if not WORD.fullmatch(entity.type):
             raise InvalidInput(f"an entity's type is a word in lower case, got {shown(entity.type)}")
     for relation in graph.relations:

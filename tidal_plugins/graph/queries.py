@@ -23,7 +23,7 @@ from tidal_plugins.graph.records.entities import (
     stands_in,
 )
 from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, evidence_of, relation_id
-from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.graph.stored import GraphTuning, StoredGraph
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Link, Scope, bare_id
 from tidal_plugins.model.exchange import Episode, Message
@@ -32,8 +32,15 @@ from tidal_plugins.secrets.finding import mask, secrets
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.capabilities import question
-from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import MAX_ROWS, check_int, check_page, items, label, page_of
+
+MAX_CITED = 5
+"""Episodes that an entity or a relation names when many are listed; one that is asked for names all."""
+
+
+MAX_EACH = 50
+"""Relations, the surest ones, that a walk follows from an entity."""
+
 
 Episodes = Callable[[Collection[str]], Mapping[str, Episode]]
 """Returns the episodes found, by id."""
@@ -402,7 +409,7 @@ class GraphQueries:
         """
         predicates = None if predicate is None else [predicate]
         depth, limit = check_int(depth, "depth", 0, MAX_DEPTH), check_int(limit, "limit", 0)
-        with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
+        with self._view(valid_at, believed_at, MAX_EACH, predicates) as (view, graph):
             return reach(view, self._root(graph, id), depth, limit)
 
     @question
@@ -440,7 +447,7 @@ class GraphQueries:
 
         The path from an entity to itself is empty. Only the most confident relations of each entity are followed.
         """
-        with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
+        with self._view(valid_at, believed_at, MAX_EACH) as (view, graph):
             ends = self._root(graph, a), self._root(graph, b)
             return connect(view, *ends, check_int(depth, "depth", 0, MAX_DEPTH))
 
@@ -506,7 +513,7 @@ class GraphQueries:
         return list(dict.fromkeys(map(graph.merged.root, known)))
 
     def _graph(self, *, each: int | None = -1) -> StoredGraph:
-        each = self._settings.cited if each == -1 else each
+        each = MAX_CITED if each == -1 else each
         return StoredGraph(self._storage, self._scope, self._settings, self._clock(), each=each)
 
     @contextmanager

@@ -9,14 +9,14 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.indexing.writing import MessagePart, WriteBatch, apply
 from tidal_plugins.graph.reading.mentions import OBJECT_TYPES, PERSONAL
 from tidal_plugins.graph.reading.quotes import PERSON, category, snake
-from tidal_plugins.graph.records.entities import IMPORT, Named, Place, bare, called, entity_id, nodes
+from tidal_plugins.graph.records.entities import IMPORT, MAX_NAME, Named, Place, bare, called, entity_id, nodes
 from tidal_plugins.graph.records.relations import Triple, chain
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.model.graph import WORD, Assertion, Mention
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_flag, label
 
 AGENT = "agent"
@@ -120,8 +120,8 @@ def _mention(
 ) -> Mention:
     """Return the entity of a name: the user or the agent, one that is known, or a new one."""
     plain = bare(name)
-    if len(plain) > settings.max_name:
-        raise InvalidInput(f"a name has at most {settings.max_name} characters, got {shown(plain)}")
+    if len(plain) > MAX_NAME:
+        raise InvalidInput(f"a name has at most {MAX_NAME} characters, got {shown(plain)}")
     if type_ in (None, PERSON) and plain.casefold() in _USER | _ITSELF:
         who = "user" if plain.casefold() in _USER else "assistant"
         return Mention(who, PERSON, category(PERSON), 0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from tidal_plugins.graph.card import sentence
@@ -15,7 +16,39 @@ from tidal_plugins.model.graph import Edge, Entity, Relation
 from tidal_plugins.scoring.decay import faded
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage, WhereLinks
-from tidal_plugins.tuning import GraphTuning
+from tidal_plugins.tuning import Weights, tunable
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphTuning(Weights, group="graph"):
+    """[SIYA §3.3]."""
+
+    half_life: float = tunable(180.0, gt=0)
+    """Days in which the confidence of a relation falls by half if nothing confirms it."""
+    relation_threshold: float = tunable(0.45, gt=0, le=1)
+    """Chance from which on a relation of talk is kept. Lower ones keep more: at 0.1 eight times as many, most of which
+    are wrong."""
+    floor: float = tunable(0.3, ge=0, le=1)
+    """Confidence below which it does not fade."""
+    similarity: float = tunable(0.92, gt=0, le=1)
+    """Likeness of two names from which on merging their entities is proposed."""
+    functional: tuple[str, ...] = (
+        "is",
+        "has_status",
+        "lives_in",
+        "works_at",
+        "has_version",
+        "located_in",
+        "prefers_over",
+        "age_is",
+        "appointment",
+        "deadline",
+    )
+    """Predicates that give a subject one object at a time: a new one closes the one before. Of ``is`` only what
+    excludes each other does, as «up» and «down»; a name may be ``defined_in`` two files, and be called from many."""
+    slice: int = tunable(50, gt=0)
+    """Entities and assertions of an episode that are written at a time: nobody else can write for some 50 ms then; a
+    long episode with thousands of them takes seconds in all."""
 
 
 class StoredGraph:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.associations.store import Association, AssociationStore, Reached
+from tidal_plugins.associations.store import Association, AssociationStore, AssociationTuning, Reached
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.services import Services
 from tidal_plugins.storage.capabilities import question
@@ -62,4 +62,4 @@ class Associations:
 
     @property
     def _web(self) -> AssociationStore:
-        return AssociationStore(self._services.storage, self._services.settings.associations)
+        return AssociationStore(self._services.storage, self._services.settings[AssociationTuning])

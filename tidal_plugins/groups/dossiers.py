@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.associations.store import AssociationStore
+from tidal_plugins.associations.store import AssociationStore, AssociationTuning
 from tidal_plugins.dossiers import dossier as engine
 from tidal_plugins.dossiers.brief import Briefs
 from tidal_plugins.errors import InvalidInput, NotFound
@@ -79,7 +79,7 @@ class Dossiers:
         call, and nothing is stored.
         """
         services, now = self._services, self._services.now()
-        web = AssociationStore(services.storage, services.settings.associations)
+        web = AssociationStore(services.storage, services.settings[AssociationTuning])
 
         def spread(ids: Sequence[str]) -> builtins.list[tuple[str, float]]:
             return [(reached.id, reached.activation) for reached in web.spread(self._scope, ids, now)]

@@ -10,9 +10,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.handlers import READ
+from tidal_plugins.graph.handlers import BATCH, READ
 from tidal_plugins.graph.portable import Format
 from tidal_plugins.graph.reader.budget import MODEL
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Extracted, Mirrored, Pending, Relation
 from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
@@ -139,10 +140,10 @@ class Graph(KnowledgeGraph):
             thread=thread,
         )
         with services.storage.transaction():
-            id_ = state(services.storage, scope, said, services.settings.graph, now)
+            id_ = state(services.storage, scope, said, services.settings[GraphTuning], now)
         made, entries = self.relation(id_), services.handlers.entries
         services.do(entries, scope, subjects={id_, made.subject, made.object})
-        services.do(entries, scope, limit=services.settings.graph.batch)  # what it has ended, unless much waits
+        services.do(entries, scope, limit=BATCH)  # what it has ended, unless much waits
         return made
 
     @_followed

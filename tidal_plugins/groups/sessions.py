@@ -17,7 +17,7 @@ from tidal_plugins.sessions import policies as engine
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.storage.capabilities import question
-from tidal_plugins.validation import check_flag, check_page, label, mapping
+from tidal_plugins.validation import MAX_METADATA_BYTES, check_flag, check_page, label, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Sessions:
         """
         services, now = self._services, self._services.now()
         name, rules = engine.Policies(services.storage, self._scope, services.settings).find(policy)
-        meta = mapping({} if metadata is None else metadata, "metadata", services.settings.ingestion.max_metadata_bytes)
+        meta = mapping({} if metadata is None else metadata, "metadata", MAX_METADATA_BYTES)
         info = SessionInfo(0, label(user, "user"), label(agent, "agent"), rules, name, meta, now)
         return Session(self._ledger, services.now, info, label(thread, "thread"))
 

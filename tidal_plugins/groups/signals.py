@@ -26,7 +26,7 @@ class Signals:
         ``weight`` is at least 0; ``at`` is when it happened (default: now). Raises ``NotFound`` for an unknown entry,
         and ``InvalidInput`` for an unknown type or an episode.
         """
-        settings, now = self._services.settings.signals, self._services.now()
+        settings, now = self._services.settings, self._services.now()
         return self._services.ledger(self._scope).share(to_signal(settings, type, entry_id, weight, at, None, now), now)
 
     @question

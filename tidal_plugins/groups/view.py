@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tidal_plugins.aio import in_thread, to_thread
 from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.settings import Settings
 from tidal_plugins.validation import check_flag
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tidal_plugins.protocols import Embedder
     from tidal_plugins.services import Services
     from tidal_plugins.settings import Settings
-    from tidal_plugins.tuning import Tuning
 
 
 class View:
@@ -158,12 +158,6 @@ class View:
     @property
     def settings(self) -> Settings:
         """Return the settings that the memory was opened with."""
-        return self._services.settings.settings
-
-    @property
-    def tuning(self) -> Tuning:
-        """Return every value that the memory goes by, by group: of the settings, and the weights that
-        ``Settings.tuning`` names."""
         return self._services.settings
 
     @property

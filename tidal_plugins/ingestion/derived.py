@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import note
@@ -80,7 +81,7 @@ def forget_derived(
     """
     from tidal_plugins.graph.indexing.forgetting import forget_graph
 
-    gone = forget_graph(writer.storage, scope, entries, writer.settings.graph.functional, now)
+    gone = forget_graph(writer.storage, scope, entries, writer.settings[GraphTuning].functional, now)
     if writer.jobs.renew(scope, blanked, now) or gone:
         note(writer.storage, scope, now)
     return gone

@@ -28,7 +28,7 @@ from tidal_plugins.ingestion.episodes import (
     wordings,
 )
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones, mark_unscrubbed, note_erasure, scrub
-from tidal_plugins.ingestion.writer import Writer, duplicates, message_entry_id, promote
+from tidal_plugins.ingestion.writer import IngestionTuning, Writer, duplicates, message_entry_id, promote
 from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
@@ -46,7 +46,7 @@ def facts_of(writer: Writer, scope: Scope) -> Facts:
     def remove(ids: Collection[str]) -> int:
         return forget(writer, scope, ids, writer.jobs.now()).count
 
-    given = writer.storage, scope, writer.jobs.now, writer, writer.settings.facts, remove
+    given = writer.storage, scope, writer.jobs.now, writer, remove
     return Facts(*given, writer.redaction.value)
 
 
@@ -265,7 +265,7 @@ def _blank(
     return replace(
         episode,
         messages=messages,
-        summary=summary(unframed(messages, writer.frames), writer.settings.ingestion.summary_chars),
+        summary=summary(unframed(messages, writer.frames), writer.settings[IngestionTuning].summary_chars),
         entries=tuple(id_ for id_ in episode.entries if id_ not in gone),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,11 +18,27 @@ from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS, Admission, Entry, Sc
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.storage.shorthands import read_document
-from tidal_plugins.tuning import GateTuning
+from tidal_plugins.tuning import Weights, tunable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateTuning(Weights, group="gate"):
+    """[Anamnesis G6]."""
+
+    threshold: float = tunable(0.35, ge=0)
+    """Salience from which an entry is kept for good."""
+    days: float = tunable(14.0, gt=0, le=36_500)
+    """Days after which other entries leave active queries, unless they are used."""
+    by_importance: float = tunable(0.5, ge=0)
+    by_intensity: float = tunable(0.2, ge=0)
+    by_surprise: float = tunable(0.3, ge=0)
+    important: float = tunable(8.0, ge=0)
+    """Importance that is kept for good however little salient."""
+
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from tidal_plugins.english.pasted import without_binary
 from tidal_plugins.errors import Closed, EmbeddingError, StorageError
-from tidal_plugins.ingestion.writer import Writer, batches
+from tidal_plugins.ingestion.writer import IngestionTuning, Writer, batches
 from tidal_plugins.jobs.handler import Handler, run
 from tidal_plugins.jobs.queue import Job, enqueue, note, waiting
 from tidal_plugins.model.entry import Entry, Scope
@@ -63,7 +63,7 @@ class EntryIndexer(Handler[int]):
 
     @property
     def most(self) -> int:
-        return self.writer.settings.ingestion.batch
+        return self.writer.settings[IngestionTuning].batch
 
     def add(self, entry: Entry, parts: Sequence[Part], now: datetime) -> None:
         """Have an entry indexed, as it is now. Call it inside the transaction that stores it without passages."""
@@ -84,7 +84,7 @@ class EntryIndexer(Handler[int]):
                     run(jobs, self, scope)
 
     def parts(self, scope: Scope, jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:
-        return batches(jobs, lambda job: int(job.detail[-1][1]), self.writer.settings.ingestion)
+        return batches(jobs, lambda job: int(job.detail[-1][1]), self.writer.settings[IngestionTuning])
 
     @retry
     def do(self, scope: Scope, jobs: Sequence[Job]) -> int:

@@ -26,7 +26,7 @@ from tidal_plugins.ingestion.episodes import (
     without_gone,
 )
 from tidal_plugins.ingestion.gate import nearest
-from tidal_plugins.ingestion.writer import Writer, mark, message_entry_id
+from tidal_plugins.ingestion.writer import IngestionTuning, Writer, mark, message_entry_id
 from tidal_plugins.language.importance import importances
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope
@@ -167,7 +167,9 @@ def prepare(writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequ
     entries = [entry for each in plans for entry in each.entries]
     rows = [row for each in plans for row in ([to_entry(each.episode)] if each.episode else []) + [*each.entries]]
     records = {record.entry.id: record for record in writer.records(rows)}
-    cosines = nearest(writer, scope, (each.entries for each in plans), records) if writer.settings.gate.enabled else {}
+    cosines = (
+        nearest(writer, scope, (each.entries for each in plans), records) if writer.settings.recording.gate else {}
+    )
     turns = [each for each in plans if each.episode]
     feelings, asked = _felt(affect, turns, records) if affect and turns else ({}, {})
     claims = writer.claims(scope, entries)
@@ -204,7 +206,7 @@ def _turn(
     episode = replace(
         base,
         messages=tuple(messages.values()),
-        summary=summary(said, writer.settings.ingestion.summary_chars),
+        summary=summary(said, writer.settings[IngestionTuning].summary_chars),
         surfaced=tuple(dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])),
         recorded_at=now if len(messages) > old else base.recorded_at,
         metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},

@@ -13,21 +13,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.affect.state import AffectLoop, AffectTuning
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.ingestion.plan import SPOKEN, Given, Known, Stored, plan, prepare, read_known, refuse_forgotten
 from tidal_plugins.ingestion.store import store
-from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
+from tidal_plugins.ingestion.writer import DECAYING, IngestionTuning, Progress, Writer, batches, new_tier
 from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, TRUST, Entry, Note, Scope, check_channel
 from tidal_plugins.model.exchange import Episode, Exchange, Imported, Message, ToolCall, turn
+from tidal_plugins.scoring.decay import DecayTuning
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import IngestionTuning
 from tidal_plugins.validation import (
+    MAX_METADATA_BYTES,
     MAX_SURFACED,
     MAX_TAGS,
     check_number,
@@ -105,7 +106,7 @@ def remember(
     """
     check_progress(progress)
     entries = [_to_entry(writer, scope, note, now) for note in notes]
-    chunks = list(batches(entries, lambda entry: len(entry.text), writer.settings.ingestion))
+    chunks = list(batches(entries, lambda entry: len(entry.text), writer.settings[IngestionTuning]))
     if len(chunks) > 1:
         refuse_forgotten(writer.forgotten(scope, {entry.text for entry in entries}), entries)
     stored: dict[str, Entry] = {}
@@ -130,7 +131,9 @@ def _record(
     unseen: bool = False,
 ) -> Iterator[list[Stored]]:
     """Store checked exchanges in batches, and yield for each batch what its exchanges became, in order."""
-    for batch in batches(exchanges, lambda one: sum(len(m.text) for m in one.messages), writer.settings.ingestion):
+    for batch in batches(
+        exchanges, lambda one: sum(len(m.text) for m in one.messages), writer.settings[IngestionTuning]
+    ):
         ids = [writer.episode_id(scope, exchange.thread, str(exchange.key)) for exchange in batch]
         turns: dict[str, list[Exchange]] = {}
         for id_, exchange in zip(ids, batch, strict=True):
@@ -217,10 +220,10 @@ def _to_note(text: str, fields: Mapping[str, Any]) -> Note:
 
 
 def _checked(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchange:
-    return writer.redaction.exchange(_check(exchange, writer.settings.ingestion, blank=blank))
+    return writer.redaction.exchange(_check(exchange, writer.settings.recording.max_chars, blank=blank))
 
 
-def _check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -> Exchange:
+def _check(exchange: Exchange, max_chars: int, *, blank: bool = False) -> Exchange:
     """Return an exchange whose texts can be stored and whose messages all have ids.
 
     ``blank`` admits a turn in which nobody said or called anything. Raises ``InvalidInput``.
@@ -231,7 +234,7 @@ def _check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) 
     if key is None:
         raise InvalidInput("an exchange needs an id, or a message that has one")
     messages = tuple(
-        _checked_message(message, label(message.id or None, "id") or f"{key}/{number}", limits.max_chars)
+        _checked_message(message, label(message.id or None, "id") or f"{key}/{number}", max_chars)
         for number, message in enumerate(exchange.messages)
     )
     if len({message.id for message in messages}) < len(messages):
@@ -245,7 +248,7 @@ def _check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) 
         id=key,
         surfaced=labels(exchange.surfaced, "surfaced", MAX_SURFACED),
         occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at is not None else None,
-        metadata=mapping(exchange.metadata, "metadata", limits.max_metadata_bytes),
+        metadata=mapping(exchange.metadata, "metadata", MAX_METADATA_BYTES),
     )
 
 
@@ -286,12 +289,12 @@ def _to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {shown(note.kind)}")
     text = writer.frames.strip(note.text) if isinstance(note.text, str) else note.text
     redact = writer.redaction
-    text = redact.text(clean(text, max_chars=settings.ingestion.max_chars))
+    text = redact.text(clean(text, max_chars=settings.recording.max_chars))
     occurred_at = now if note.occurred_at is None else aware(note.occurred_at, "occurred_at")
     source, thread = label(note.source, "source"), label(note.thread, "thread")
     source = source and redact.text(source)
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
-    metadata = redact.value(mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes))
+    metadata = redact.value(mapping(note.metadata, "metadata", MAX_METADATA_BYTES))
     matters = importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10)
     channel, fades = check_channel(note.channel), note.kind == DECAYING
     return Entry(
@@ -301,7 +304,7 @@ def _to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         scope=scope,
         occurred_at=occurred_at,
         recorded_at=now,
-        tier=new_tier(matters, None, now, settings.decay, settings.affect.threshold) if fades else None,
+        tier=new_tier(matters, None, now, settings[DecayTuning], settings[AffectTuning].threshold) if fades else None,
         thread=thread,
         speaker=speaker,
         role=role,

@@ -11,13 +11,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop
+from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop, AffectTuning
 from tidal_plugins.facts.invalidation import SUPERSEDE, may_replace
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by, to_entry
-from tidal_plugins.ingestion.gate import ADMISSIONS, counted, decided
+from tidal_plugins.ingestion.gate import ADMISSIONS, GateTuning, counted, decided
 from tidal_plugins.ingestion.plan import Plan, Prepared, Stored
 from tidal_plugins.ingestion.uses import enqueue_links, strengthen
 from tidal_plugins.ingestion.writer import FIRST, Writer, first_link, new_tier, reinforced, repeat_link
@@ -26,6 +26,7 @@ from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.model.entry import Entry, Link, Scope, Tier, derive_id
 from tidal_plugins.model.exchange import Episode
 from tidal_plugins.reading.sentences import TAG
+from tidal_plugins.scoring.decay import DecayTuning, UseTuning
 from tidal_plugins.storage.base import Record, WhereLinks
 
 
@@ -45,13 +46,15 @@ def store(
 
 
 def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared) -> Stored:
-    writer, scope, now, gate = batch.writer, batch.scope, batch.now, batch.writer.settings.gate
+    writer, scope, now, settings = batch.writer, batch.scope, batch.now, batch.writer.settings
     entries, episode, intensity = list(plan.entries), plan.episode, 0.0
     if episode and affect:
         episode = _numbered(batch, plan, episode)
         entries, intensity = _with_mood(batch, affect, plan, episode, ready)
-    if gate.enabled:
-        entries = [decided(entry, intensity, ready.nearest.get(entry.id), now, gate) for entry in entries]
+    if settings.recording.gate:
+        entries = [
+            decided(entry, intensity, ready.nearest.get(entry.id), now, settings[GateTuning]) for entry in entries
+        ]
     if episode:
         row = replace(ready.records[episode.id], entry=to_entry(episode))
         batch.replace(row) if plan.known else batch.add(row)
@@ -107,7 +110,7 @@ def _with_mood(
         replace(
             entry,
             affect=replace(mood, emotions=ready.feelings[entry.text].emotions),
-            tier=new_tier(entry.importance, strongest, now, settings.decay, settings.affect.threshold),
+            tier=new_tier(entry.importance, strongest, now, settings[DecayTuning], settings[AffectTuning].threshold),
         )
         for entry in plan.entries
     ]
@@ -127,7 +130,7 @@ def _put_entries(batch: Batch, entries: Sequence[Entry], ready: Prepared) -> fro
         elif batch.add(Record(entry)):
             batch.put_links([repeat_link(batch.scope, entry.id, first.id, now)])
             loud = is_shouted(entry.text)  # what is shouted again counts once
-            if tier := None if loud else reinforced(first, settings.use.used, now, settings, used=True):
+            if tier := None if loud else reinforced(first, settings[UseTuning].used, now, settings, used=True):
                 batch.set_tier(first.id, tier)
             repeated.add(entry.id)
     return frozenset(repeated)
@@ -155,7 +158,7 @@ def read_notes(writer: Writer, scope: Scope, notes: Sequence[Entry], now: dateti
     if notes:
         ids = [entry.id for entry in notes]
         enqueue(writer.storage, scope, TAG, dict.fromkeys(ids), now, replacing=ids)
-        if writer.settings.supersession.enabled:
+        if writer.settings.graph.supersession:
             said = [entry.id for entry in notes if may_replace(entry)]
             enqueue(writer.storage, scope, SUPERSEDE, dict.fromkeys(said), now, replacing=said)
         note(writer.storage, scope, now)
@@ -168,7 +171,7 @@ def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Col
     """
     jobs, settings = dict.fromkeys(episodes), writer.settings
     enqueue(writer.storage, scope, TAG, jobs, now, replacing=grown)
-    if settings.supersession.enabled:
+    if settings.graph.supersession:
         enqueue(writer.storage, scope, SUPERSEDE, jobs, now, replacing=grown)
     readers = [READ] if settings.graph.enabled else []
     for kind in [*readers, MODEL] if writer.model.reader else readers:

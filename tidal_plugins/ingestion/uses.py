@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.associations.store import Activation, AssociationStore
+from tidal_plugins.associations.store import Activation, AssociationStore, AssociationTuning
 from tidal_plugins.english.moods import has_question
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes, without_shown
@@ -27,10 +27,10 @@ from tidal_plugins.jobs.queue import Job, enqueue
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.exchange import Episode
 from tidal_plugins.model.fact import SUPERSEDES
+from tidal_plugins.scoring.decay import UseTuning
 from tidal_plugins.scoring.text import cites, echoes
 from tidal_plugins.storage.base import Line, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
-from tidal_plugins.tuning import UseTuning
 
 USES = "uses"
 """Log of uses, under the ids of the entries that were used: in which episode and turn, and how."""
@@ -59,7 +59,7 @@ def strengthen(
     """
     before = known and without_shown(known, writer.frames)
     episode = without_shown(episode, writer.frames)
-    settings, lines, asked = writer.settings.use, [], has_question(episode.query)
+    settings, lines, asked = writer.settings[UseTuning], [], has_question(episode.query)
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}
     shown = shown_as(writer, scope, episode.surfaced)
@@ -98,7 +98,7 @@ def _stir(
 
     A memory is cited by its turn, so the rest of that turn is within reach.
     """
-    amount = writer.settings.use.beside
+    amount = writer.settings[UseTuning].same_turn
     if not amount:  # else it would at least be warm again
         return
     told = dict.fromkeys(entry.episode for entry in _entries(writer, scope, shown) if entry.episode)
@@ -198,7 +198,7 @@ class Linker(Handler[int]):
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> int:
         writer = self.writer
-        web = AssociationStore(writer.storage, writer.settings.associations)
+        web = AssociationStore(writer.storage, writer.settings[AssociationTuning])
         with writer.storage.transaction():
             still = writer.jobs.finish(scope, LINK, jobs)
             try:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.english.pasted import is_binary, without_binary
 from tidal_plugins.english.words import MONTHS
 from tidal_plugins.graph.handlers import AgentModel
@@ -33,14 +34,15 @@ from tidal_plugins.model.entry import (
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import ClaimExtractor
-from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
+from tidal_plugins.scoring.decay import DecayTuning, UseTuning, half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.secrets.finding import untagged
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Passage, Record, Storage, WhereLinks
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
+from tidal_plugins.tuning import Weights, tunable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +51,30 @@ if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import StoreEmbedder
     from tidal_plugins.facts.conflicts import Said
     from tidal_plugins.model.exchange import Episode
+
+
+BATCH_CHARS = 20_000
+"""Characters after which a batch is closed sooner, so that long documents show progress too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestionTuning(Weights, group="ingestion"):
+    """Recording and remembering."""
+
+    max_value_bytes: int = tunable(64 * 1024 * 1024, gt=0)
+    """Bytes that the value of an item of a long-term store may have as JSON."""
+    indexed_chars: int = tunable(8_000, gt=0)
+    """Characters of such an item that a search reads, the first ones that are no binary data: some 1,400 words. To
+    embed as many takes 0.2 s of one core, and all of a file of 280 kB took 8 s."""
+    whole_words: int = tunable(180, ge=20)
+    """Words up to which a text is one passage: about what the embedder reads (MiniLM: 256 word pieces)."""
+    passage_words: int = tunable(120, ge=20)
+    """Words of a passage of a longer text."""
+    summary_chars: int = tunable(320, ge=40)
+    """Characters of an episode's summary."""
+    batch: int = tunable(64, gt=0)
+    """Notes or turns that a bulk write embeds and commits together."""
+
 
 DECAYING = CONVERSATION
 """The kind of entries that decay."""
@@ -75,7 +101,7 @@ class Writer:
 
     storage: Storage
     embedder: StoreEmbedder
-    settings: Tuning
+    settings: Settings
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
     jobs: Jobs
@@ -178,7 +204,7 @@ class Writer:
             yield entry, (span.start, span.end), _in_context(entry, span)
 
     def _spans(self, entry: Entry) -> Sequence[Span]:
-        limits = self.settings.ingestion
+        limits = self.settings[IngestionTuning]
         spans = split(entry.text, max_words=limits.whole_words)
         if len(spans) < 2:
             return spans
@@ -234,7 +260,7 @@ def batches(items: Iterable[T], length: Callable[[T], int], limits: IngestionTun
     batch: list[T] = []
     chars = 0
     for item in items:
-        if batch and (len(batch) == limits.batch or chars + length(item) > limits.batch_chars):
+        if batch and (len(batch) == limits.batch or chars + length(item) > BATCH_CHARS):
             yield batch
             batch, chars = [], 0
         batch.append(item)
@@ -267,22 +293,22 @@ def unfading(now: datetime) -> Tier:
     return Tier(1.0, now, UNFADING)
 
 
-def reinforced(entry: Entry, amount: float, now: datetime, settings: Tuning, *, used: bool) -> Tier | None:
+def reinforced(entry: Entry, amount: float, now: datetime, settings: Settings, *, used: bool) -> Tier | None:
     """Return the tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
 
     Use lengthens the half-life for good and lifts the expiry that the gate set [Tidal §2.4]. An entry that does not
     decay keeps its weight. ``None`` is returned if there is no tier to set.
     """
-    tier, decay = entry.tier, settings.decay
+    tier, decay = entry.tier, settings[DecayTuning]
     if tier is None:
         return None
     expires_at = None if used else tier.expires_at
     if entry.kind != DECAYING or tier.cold_at is None:
         return replace(tier, expires_at=expires_at)
-    life = _life(entry.affect, decay, settings.affect.threshold, used=used)
+    life = _life(entry.affect, decay, settings[AffectTuning].threshold, used=used)
     if max(now, tier.anchored_at) < tier.cold_at:  # what it had while warm ends with that
         life = max(life, tier.half_life)
-    weight = reinforce(remaining(tier, now, cold=decay.cold), amount, settings.use.cap)
+    weight = reinforce(remaining(tier, now, cold=decay.cold), amount, settings[UseTuning].cap)
     at = max(now, tier.anchored_at)  # a clock that went back for a while must not age it
     return replace(_warm(weight, life, at, decay), expires_at=expires_at)
 

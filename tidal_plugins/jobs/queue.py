@@ -26,7 +26,28 @@ from tidal_plugins.storage.base import STORE, Line, Storage, latest_claim
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
 from tidal_plugins.storage.workers import has_ended
-from tidal_plugins.tuning import GraphTuning
+from tidal_plugins.tuning import Weights, tunable
+
+CLAIM = 120.0
+"""Seconds, beside those that a model may take, for which a process holds the episodes that it reads. When it was
+killed, others on other machines read them after that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobTuning(Weights, group="jobs"):
+    """What follows a write."""
+
+    retry: float = tunable(60.0, gt=0)
+    """Seconds before an episode that could not be read is read again; they double each time."""
+    retry_cap: float = tunable(86_400.0, gt=0)
+    """The longest such wait in seconds."""
+    attempts: int = tunable(8, gt=0)
+    """Times that an episode is read in vain before it waits until somebody asks for it."""
+    orphaned: float = tunable(120.0, ge=0)
+    """Seconds after which an episode that another process has recorded and not read is taken over from it."""
+    quiet: float = tunable(0.2, ge=0)
+    """Seconds without recording before an episode is read in the background; after ten times that it is read anyway."""
+
 
 WAITING = "waiting"
 """Collection, in the scope of the store itself, of the scopes that have jobs. An opening resumes the jobs of all."""
@@ -113,7 +134,7 @@ class Jobs:
     """The jobs of a store, of all ``kinds``, as one worker sees them."""
 
     storage: Storage
-    settings: GraphTuning
+    settings: JobTuning
     clock: Callable[[], datetime]
     throttle: Throttle
     kinds: Sequence[str]

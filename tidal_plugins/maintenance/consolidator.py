@@ -18,7 +18,7 @@ from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.maintenance.recurring import Recurring
+from tidal_plugins.maintenance.recurring import ConsolidationTuning, Recurring
 from tidal_plugins.maintenance.runs import (
     COMPRESSED,
     PRUNED,
@@ -37,6 +37,7 @@ from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.reports import Consolidation, Retention, Seed
 from tidal_plugins.protocols import Summariser
+from tidal_plugins.scoring.decay import DecayTuning
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, noticed
@@ -44,7 +45,6 @@ from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import read_document, set_tiers, write_document
 from tidal_plugins.storage.transactions import retry
 from tidal_plugins.tracing import traced
-from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class Consolidator:
 
     @property
     def settings(self) -> ConsolidationTuning:
-        return self.writer.settings.consolidation
+        return self.writer.settings[ConsolidationTuning]
 
     @property
     def _recurring(self) -> Recurring:
@@ -173,7 +173,7 @@ class Consolidator:
 
     def _settle(self, run: Run) -> Iterator[int]:
         """Write down that entries have turned cold, as of the moment when they did. The rest of their tier stands."""
-        half_life = self.writer.settings.decay.cold
+        half_life = self.writer.settings[DecayTuning].cold
         damaged: set[str] = set()
         while True:
             with self.storage.transaction():

@@ -13,6 +13,7 @@ from itertools import groupby
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import Reader, Sentence
+from tidal_plugins.dossiers.sources import DossierTuning
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
@@ -24,7 +25,24 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.scoring.decay import recurrence
 from tidal_plugins.storage.base import Line, Record, Storage, Where
-from tidal_plugins.tuning import ConsolidationTuning
+from tidal_plugins.tuning import Weights, tunable
+
+FACT_TOKENS = 200
+"""Tokens that such a fact may have, about 6 characters each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsolidationTuning(Weights, group="consolidation"):
+    """Maintenance runs."""
+
+    runs: int = tunable(30, gt=0)
+    """The last runs that can be undone."""
+    batch: int = tunable(200, gt=0)
+    """Tiers, edges or uses that one transaction deals with."""
+    turns: int = tunable(3, ge=1)
+    """Distinct turns that use an entry within ``hours`` before it becomes a fact [Tidal §2.4]."""
+    hours: float = tunable(24.0, gt=0)
+
 
 RECURRING = "recurring"
 """Collection of derived documents: by entry, the fact that covers it."""
@@ -71,7 +89,7 @@ class Recurring:
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
         reader = Reader(self.storage, self.scope)
-        limits = replace(self.writer.settings.dossier, max_tokens=self.settings.fact_tokens)
+        limits = replace(self.writer.settings[DossierTuning], max_tokens=FACT_TOKENS)
         drafter = Drafter(self.summariser, limits, self.writer.settings.models.timeout)
         draft = drafter.draft(list(_statements(reader, list(map(without_secrets, entries)))), InPlace(Dossier(""), {}))
         if not draft.findings:
@@ -120,7 +138,7 @@ class Recurring:
 
     @property
     def settings(self) -> ConsolidationTuning:
-        return self.writer.settings.consolidation
+        return self.writer.settings[ConsolidationTuning]
 
     def _covered(self, ids: Collection[str]) -> set[str]:
         return {document.key for document in self.storage.documents(self.scope, RECURRING, ids) if document.value}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.facts.versions import FACTS, fact_entry_id
 from tidal_plugins.ingestion.derived import DERIVED
 from tidal_plugins.ingestion.forget import forget
@@ -15,6 +16,7 @@ from tidal_plugins.ingestion.writer import DECAYING, Writer, fading, reinforced,
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, FACT, GRAPH_CHANNEL, Entry, Scope, Tier
 from tidal_plugins.model.reports import Retention
+from tidal_plugins.scoring.decay import DecayTuning, UseTuning
 from tidal_plugins.settings import RETAINED
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.shorthands import set_tiers
@@ -92,7 +94,7 @@ def restore(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> int:
             if one.tier is None or one.tier.state(now) not in ("archived", "expired"):
                 continue
             back = replace(one, tier=replace(one.tier, archived_at=None, expires_at=None))
-            tiers[one.id] = reinforced(back, settings.use.used, now, settings, used=True) or one.tier
+            tiers[one.id] = reinforced(back, settings[UseTuning].used, now, settings, used=True) or one.tier
         set_tiers(storage, scope, tiers)
     return len(tiers)
 
@@ -111,7 +113,7 @@ def unpin(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
     storage, settings = writer.storage, writer.settings
     with storage.transaction():
         tiers = {
-            one.id: fading(one.affect, now, settings.decay, settings.affect.threshold)
+            one.id: fading(one.affect, now, settings[DecayTuning], settings[AffectTuning].threshold)
             for one in _with_parts(storage, scope, entry)
             if one.kind == DECAYING and (one.tier is None or one.tier.cold_at is None)
         }

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.presence import PresenceState
 from tidal_plugins.presence.stored import Kept, changed
+from tidal_plugins.presence.ticks import PresenceTuning
 from tidal_plugins.scoring.text import stems
-from tidal_plugins.tuning import PresenceTuning
 
 _AT_ONCE = timedelta(hours=1)
 """Time after a message in which whatever the person says counts as its answer."""

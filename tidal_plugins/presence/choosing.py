@@ -11,8 +11,12 @@ from tidal_plugins.english.intentions import INTENTION, REMIND
 from tidal_plugins.english.sentences import plain
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.presence import Attention, Terms
+from tidal_plugins.presence.ticks import PresenceTuning
 from tidal_plugins.presence.unfinished import Unfinished, alike
-from tidal_plugins.tuning import PresenceTuning
+
+MAX_THINGS = 3
+"""Things that are due which one message may name."""
+
 
 _ORDER = ("promise", "plan", "task", "question")
 _NOON = 12
@@ -62,9 +66,9 @@ def choose(
     today, hour = terms.today(now), terms.local(now).hour
     due = [id_ for id_, item in fresh.items() if _is_due(item, today, hour, now, settings)]
     due.sort(key=lambda id_: (fresh[id_].due or today, _ORDER.index(fresh[id_].kind), -worth(fresh[id_].said)))
-    if things := _distinct({id_: fresh[id_] for id_ in due}, settings.things):
+    if things := _distinct({id_: fresh[id_] for id_ in due}, MAX_THINGS):
         covered = tuple(id_ for id_ in due if any(_is_same(fresh[id_], one) for one in things.values()))
-        if told_of := _distinct(_in_full(things, items), settings.things):
+        if told_of := _distinct(_in_full(things, items), MAX_THINGS):
             return Chosen(told_of, covered, due=True)
     dated = {item.said.turn for item in items.values() if item.due}
     waiting = [id_ for id_, item in fresh.items() if item.said.turn not in dated and _has_waited(item, now, settings)]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.errors import Conflict
 from tidal_plugins.model.affect import Affect
@@ -23,12 +24,12 @@ from tidal_plugins.presence.choosing import Chosen, Told, choose
 from tidal_plugins.presence.gate import in_conversation, restraint, score, silence
 from tidal_plugins.presence.reading import Reader, Seen, observed
 from tidal_plugins.presence.stored import KEPT, Kept, PresenceStore, changed
-from tidal_plugins.presence.ticks import due, mood, set_back, tick
+from tidal_plugins.presence.ticks import PresenceTuning, due, mood, set_back, tick
 from tidal_plugins.presence.wording import Writer
 from tidal_plugins.protocols import Summariser
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.shorthands import entry_id
-from tidal_plugins.tuning import Tuning
 
 NOT_ALLOWED = "nobody allowed it: memory.presence.allow(zone=…)"
 HELD = "another process holds this presence"
@@ -44,7 +45,7 @@ class PresenceEngine:
 
     storage: Storage
     scope: Scope
-    settings: Tuning
+    settings: Settings
     summariser: Summariser | None = None
 
     @property
@@ -73,11 +74,11 @@ class PresenceEngine:
             return Decision(now, False, NOT_ALLOWED)
         said, (stored, _version) = self.store.messages(), self.store.state()
         before = set_back(stored or PresenceState(now), now)
-        ticked = tick(before, self.settings.presence, due(before, now))
+        ticked = tick(before, self.settings[PresenceTuning], due(before, now))
         reader = Reader(self.storage, self.scope, self.settings, terms)
         heard, seen = reader.heard(now), reader.look(now)
         state, judgements = judged(
-            self._seen(ticked, seen, heard), said, heard, reader.opened(heard), now, self.settings.presence
+            self._seen(ticked, seen, heard), said, heard, reader.opened(heard), now, self.settings[PresenceTuning]
         )
         return self._decide(state, terms, _merged(said, judgements), seen, now)[0]
 
@@ -101,7 +102,7 @@ class PresenceEngine:
             return None
         reader = Reader(self.storage, self.scope, self.settings, terms)
         heard = reader.heard(now)
-        if in_conversation(heard.occurred_at if heard else None, now, self.settings.presence):
+        if in_conversation(heard.occurred_at if heard else None, now, self.settings[PresenceTuning]):
             return None
         seen = reader.look(now)
         for kept in waiting:
@@ -130,7 +131,7 @@ class PresenceEngine:
 
     def mood(self, state: PresenceState) -> Affect:
         """Return the mood at the last tick of a state."""
-        return mood(state, self.settings.affect.half_life, self.settings.presence.baseline)
+        return mood(state, self.settings[AffectTuning].half_life, self.settings[PresenceTuning].baseline)
 
     def _allowed_step(self, now: datetime, owner: str) -> PresenceStep:
         terms = self.store.terms()
@@ -142,7 +143,7 @@ class PresenceEngine:
         return self._step(terms, now)
 
     def _step(self, terms: Terms, now: datetime) -> PresenceStep:
-        limits, (stored, version) = self.settings.presence, self.store.state()
+        limits, (stored, version) = self.settings[PresenceTuning], self.store.state()
         before = set_back(stored or PresenceState(now), now)
         ticks = due(before, now)
         state = tick(before, limits, ticks)
@@ -169,7 +170,7 @@ class PresenceEngine:
 
     def _with_thoughts(self, state: PresenceState, seen: Seen, now: datetime) -> PresenceState:
         """Return a state with the thoughts that still count, what keeps coming up together, and what is due soon."""
-        since = now - timedelta(hours=self.settings.presence.thought_hours)
+        since = now - timedelta(hours=self.settings[PresenceTuning].thought_hours)
         held = {one.id: one for one in state.thoughts if one.at > since}
         for one in seen.threads:
             if one.due and one.id not in state.said and one.due - SOON <= now < one.due + timedelta(days=1):
@@ -185,7 +186,7 @@ class PresenceEngine:
         self, state: PresenceState, terms: Terms, said: Sequence[Kept], seen: Seen | None, now: datetime
     ) -> tuple[Decision, Chosen | None]:
         """Return why the memory speaks or is silent, and what to speak of."""
-        limits = self.settings.presence
+        limits = self.settings[PresenceTuning]
         scored = score(state, self.mood(state), now, limits)
         if reason := silence(state, terms, said, now, limits):
             return replace(scored, reason=reason), None

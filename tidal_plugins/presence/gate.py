@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.presence import Decision, PresenceState, Terms
 from tidal_plugins.presence.stored import Kept
+from tidal_plugins.presence.ticks import PresenceTuning
 from tidal_plugins.scoring.salience import gate
-from tidal_plugins.tuning import PresenceTuning
 
 _DELIVERED = ("taken", "answered", "ignored")
 

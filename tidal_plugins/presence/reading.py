@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.dossiers.sections import Newest
 from tidal_plugins.dossiers.sentences import AGENT
@@ -14,11 +15,16 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
 from tidal_plugins.model.presence import Attention, PresenceState, Terms
+from tidal_plugins.presence.ticks import PresenceTuning
 from tidal_plugins.presence.unfinished import Unfinished, unfinished
 from tidal_plugins.secrets.finding import secrets
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import entry_id
-from tidal_plugins.tuning import Tuning
+
+MAX_THREADS = 1_000
+"""Threads that are held, the most salient."""
+
 
 _TURNS = 50
 """Turns, the newest, among which the person's last one is looked for; what the memory said first has none of theirs."""
@@ -39,12 +45,12 @@ class Reader:
 
     storage: Storage
     scope: Scope
-    settings: Tuning
+    settings: Settings
     terms: Terms
 
     def heard(self, now: datetime) -> Entry | None:
         """Return what the person last said. What is dated ahead of now by more than a pause was not said yet."""
-        until = now + timedelta(minutes=self.settings.presence.pause)
+        until = now + timedelta(minutes=self.settings[PresenceTuning].pause)
         turns = self.storage.find(self.scope, Where(kinds={EPISODE}, until=until), limit=_TURNS, newest_first=True)
         for turn in turns:
             said = self.storage.find(self.scope, Where(kinds={CONVERSATION}, episodes={turn.id}))
@@ -68,12 +74,12 @@ class Reader:
 
     def look(self, now: datetime) -> Seen:
         """Read what is unfinished now, and what stirred the person of late."""
-        settings = replace(self.settings, time_zone=self.terms.zone)
+        settings = self.settings.model_copy(update={"time_zone": self.terms.zone})
         newest = Newest(self.storage, self.scope, settings, now)
         found = {self._id(item): item for item in self._open(unfinished(newest))}
         threads = [self._thread(id_, item, now) for id_, item in found.items()]
         threads += self._stirred(newest.entries, now)
-        kept = sorted(threads, key=lambda one: -one.salience)[: self.settings.presence.threads]
+        kept = sorted(threads, key=lambda one: -one.salience)[:MAX_THREADS]
         return Seen({one.id: found[one.id] for one in kept if one.id in found}, tuple(kept), self._links(kept))
 
     def _open(self, items: Sequence[Unfinished]) -> list[Unfinished]:
@@ -94,7 +100,7 @@ class Reader:
         return entry_id(self.storage, self.scope, "presence", entry.id, item.kind, entry.text.find(raw))
 
     def _thread(self, id: str, item: Unfinished, now: datetime) -> Attention:
-        settings, begins, ends = self.settings.presence, None, None
+        settings, begins, ends = self.settings[PresenceTuning], None, None
         if item.due:
             zone = self.terms.local(now).tzinfo
             begins = datetime.combine(item.due, time(0), zone)
@@ -104,7 +110,7 @@ class Reader:
         return Attention(id, item.said.entry.id, item.kind, self._faded(salience, said_at, now), begins, ends)
 
     def _stirred(self, entries: Iterable[Entry], now: datetime) -> list[Attention]:
-        threshold = self.settings.affect.threshold
+        threshold = self.settings[AffectTuning].threshold
         return [
             Attention(entry.id, entry.id, "stirred", self._faded(entry.affect.intensity, entry.occurred_at, now))
             for entry in entries
@@ -112,7 +118,7 @@ class Reader:
         ]
 
     def _faded(self, salience: float, since: datetime, now: datetime) -> float:
-        return salience * 2 ** (-max(0.0, hours_between(since, now)) / self.settings.presence.half_life)
+        return salience * 2 ** (-max(0.0, hours_between(since, now)) / self.settings[PresenceTuning].half_life)
 
     def _links(self, threads: Sequence[Attention]) -> tuple[tuple[int, int, float], ...]:
         """Return the associations between the entries of threads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,63 @@ from tidal_plugins.model.clock import hours_between, to_micros
 from tidal_plugins.model.presence import PresenceState
 from tidal_plugins.scoring import affect as scoring
 from tidal_plugins.scoring.salience import spread, urgency
-from tidal_plugins.tuning import PresenceTuning
+from tidal_plugins.tuning import Weights, given, tunable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresenceTuning(Weights, group="presence"):
+    """[Tidal §4–5]."""
+
+    threshold: float = given("presence.threshold")
+    salient: float = tunable(0.3, ge=0, le=1)
+    """Salience above which a thread counts for the gate [Tidal §5]."""
+    by_threads: float = tunable(0.25, ge=0)
+    full_threads: int = tunable(6, gt=0)
+    by_seeds: float = tunable(0.15, ge=0)
+    full_seeds: int = tunable(3, gt=0)
+    by_arousal: float = tunable(0.20, ge=0)
+    by_absence: float = tunable(0.30, ge=0)
+    half_absence: float = tunable(250.0, gt=0)
+    """Minutes of absence that give half of its weight. With the weights above, 4 threads, 2 seeds, an arousal of .48
+    and 255 minutes the score is .515 [Tidal §5]."""
+    save: int = tunable(5, gt=0)
+    """Ticks after which the state is saved if nothing else changed [Tidal §4]. What lies between is computed again."""
+    observe: int = tunable(30, gt=0)
+    """Ticks after which the memory is read again if nobody spoke, and thoughts may arise [Tidal §4]."""
+    half_life: float = tunable(168.0, gt=0)
+    """Hours in which a thread loses half of its salience: those of an entry that was used [Tidal §2.4]."""
+    urgent: float = tunable(24.0, gt=0)
+    """Hours before its day at which what is due has a salience of one half."""
+    share: float = tunable(0.001, ge=0, le=1)
+    """Share of the difference to its neighbours that a thread moves in one tick: half of it in some eleven hours."""
+    promise: float = tunable(0.8, ge=0, le=1)
+    task: float = tunable(0.6, ge=0, le=1)
+    plan: float = tunable(0.5, ge=0, le=1)
+    question: float = tunable(0.5, ge=0, le=1)
+    """Salience of a thread of each kind when it begins; what stirred somebody has its intensity."""
+    thought_hours: float = tunable(24.0, gt=0)
+    """Hours for which a thought seed counts."""
+    baseline: float = tunable(0.625, ge=-1, le=1)
+    """Valence to which the mood relaxes between conversations: the middle of the .5 to .75 that the source reports of
+    long absences [Tidal §5]. Arousal relaxes to 0."""
+    fresh: float = tunable(30.0, ge=0)
+    """Hours for which nobody needs to be reminded of what they said."""
+    settled: float = tunable(72.0, ge=0)
+    """Hours after which something without a date may be brought up."""
+    pause: float = tunable(30.0, ge=0)
+    """Minutes after the person's last word in which nothing is said: a conversation may go on."""
+    answer: float = tunable(24.0, gt=0)
+    """Hours in which a message may be answered."""
+    strengthened: float = tunable(1.25, ge=1)
+    cooled: float = tunable(0.5, ge=0, le=1)
+    """Factors of the salience of a thread whose message was answered or ignored."""
+    patience: int = tunable(3, ge=0)
+    """Ignored messages in a row up to which each doubles the time between two."""
+
 
 TICK = timedelta(seconds=60)
 """Time between two ticks [Tidal §4]."""

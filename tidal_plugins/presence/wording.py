@@ -22,8 +22,8 @@ from tidal_plugins.model.fence import inert
 from tidal_plugins.presence.unfinished import Unfinished
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.secrets.finding import masked
+from tidal_plugins.settings import Settings
 from tidal_plugins.summarising.summary import Evidence, all_names, borne_out
-from tidal_plugins.tuning import Tuning
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Writer:
     in which it was said."""
 
     summariser: Summariser | None
-    settings: Tuning
+    settings: Settings
     zone: str
 
     def write(self, items: Sequence[Unfinished], now: datetime) -> tuple[str, bool]:

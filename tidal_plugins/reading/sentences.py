@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import Closed, ComponentError, Corrupt, EmbeddingError, StorageError
 from tidal_plugins.jobs.handler import Handler
-from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.jobs.queue import CLAIM, Job, Jobs
 from tidal_plugins.language.importance import VITAL, importance_of
 from tidal_plugins.language.tagger import tag
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
@@ -68,7 +68,7 @@ class SentenceReading(Handler[int]):
 
     @property
     def claim(self) -> float:
-        return self.jobs.settings.claim
+        return CLAIM
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> int:
         try:

@@ -10,17 +10,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from tidal_plugins.associations.store import AssociationStore, Reached
+from tidal_plugins.associations.store import AssociationStore, AssociationTuning, Reached
 from tidal_plugins.graph.indexing.entries import graph_entry_id
 from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.graph.records.entities import MENTIONED, newest
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Channels, intact
+from tidal_plugins.retrieval.weights import RecallTuning
 from tidal_plugins.scoring.text import terms
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Match, Storage
 from tidal_plugins.storage.columns.view import Found
-from tidal_plugins.tuning import GraphTuning, Tuning
 
 REACHED = 4
 """Entries that may be reached for each that is appended. Some of them are archived, or not asked for."""
@@ -38,11 +40,11 @@ LEAST_ACTIVATION = 0.05
 """Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
 
 
-def add_associations(recall: Recall, channels: Channels, now: datetime, settings: Tuning) -> Recall:
+def add_associations(recall: Recall, channels: Channels, now: datetime, settings: Settings) -> Recall:
     """Return the recall with what its hits lead to. Call it inside a snapshot."""
-    storage, scope, most = channels.storage, channels.scope, settings.recall.associated
-    web, known = AssociationStore(storage, settings.associations), recall.ids
-    named = seeds(storage, scope, recall.query, now, settings.graph)
+    storage, scope, most = channels.storage, channels.scope, settings[RecallTuning].associated
+    web, known = AssociationStore(storage, settings[AssociationTuning]), recall.ids
+    named = seeds(storage, scope, recall.query, now, settings[GraphTuning])
     alike = labelled(channels, recall.hits[:LABELLED], REACHED * most)
     spread = web.spread(scope, known, now, limit=REACHED * most)
     reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)

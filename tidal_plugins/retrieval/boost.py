@@ -19,10 +19,13 @@ from tidal_plugins.model.session import Annotation
 from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.scoring.ranking import hinted, saturated
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.sessions.ledger import SHARED, Ledger, Scores, session_node
-from tidal_plugins.settings import REWARD
+from tidal_plugins.sessions.ledger import SHARED, Ledger, Scores, SignalTuning, session_node
+from tidal_plugins.settings import REWARD, Settings
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.tuning import SignalTuning
+
+JOINED = 10
+"""Entries, the most rewarded ones, that take part in a recall of their session which did not find them."""
+
 
 KEPT_WORDS = 4096
 """Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
@@ -78,13 +81,13 @@ class SessionSignals:
         """Return the ids of the entries that the session rewarded most."""
         if self.session is None:
             return []
-        return self.scores.strongest(session_node(self.session), REWARD, self.now, self.scores.settings.joined)
+        return self.scores.strongest(session_node(self.session), REWARD, self.now, JOINED)
 
     def gains(
         self, entries: Collection[str], words: Callable[[], Mapping[str, frozenset[str]]]
     ) -> dict[str, dict[str, float]]:
         """Return the gains and losses of entries, by name. ``words`` returns their words, if these are needed."""
-        most, found = self.scores.settings.hint, self._scored(entries)
+        most, found = self.scores.settings[SignalTuning].hint, self._scored(entries)
         for id_, own in (words() if self.notes else {}).items():
             if hint := most * hinted(self._near(own), own):
                 found.setdefault(id_, {})[ANNOTATION] = hint
@@ -95,7 +98,7 @@ class SessionSignals:
         return {note for word in words & self.notes.keys() for note in self.notes[word]}
 
     def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
-        settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
+        settings, found = self.scores.settings[SignalTuning], defaultdict[str, dict[str, float]](dict)
         if self.session is not None:
             for reward in self.scores.of(session_node(self.session), [REWARD], entries, self.now):
                 found[reward.entry][REWARDED] = settings.reward * saturated(reward.score)
@@ -106,7 +109,7 @@ class SessionSignals:
 
     def _shared(self, entries: Collection[str]) -> dict[str, float]:
         """Return the sum of the scope's signals of all types, with their signs, by entry."""
-        signs = {type_: self.scores.settings.types[type_].sign for type_ in self.shared}
+        signs = {type_: self.scores.settings.signals[type_].sign for type_ in self.shared}
         found: dict[str, float] = {}
         for type_, entry, score in self.scores.of(SHARED, signs, entries, self.now) if signs else ():
             found[entry] = found.get(entry, 0.0) + signs[type_] * score
@@ -121,7 +124,7 @@ class Boosts:
     """
 
     storage: Storage
-    settings: SignalTuning
+    settings: Settings
     _words: dict[Hashable, frozenset[str]] = field(default_factory=dict)
     _notes: dict[Hashable, Notes] = field(default_factory=dict)
 
@@ -133,7 +136,7 @@ class Boosts:
         scores = Scores(self.storage, scope, self.settings)
         ledger = Ledger(self.storage, scope, self.settings, NotFound, dict)
         types = ledger.shared_types if shared else ()
-        signed = frozenset(type_ for type_ in types if self.settings.types[type_].sign)
+        signed = frozenset(type_ for type_ in types if self.settings.signals[type_].sign)
         if session is None:
             return SessionSignals(scores, now, shared=signed)
         info = ledger.info(session)

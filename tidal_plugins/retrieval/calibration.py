@@ -21,11 +21,11 @@ from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.retrieval.candidates import Candidates, Rows
 from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import Question
+from tidal_plugins.retrieval.weights import RecallTuning, WhisperTuning
 from tidal_plugins.scoring.ranking import Values, chance, margin
-from tidal_plugins.settings import Profile
+from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.columns.view import among
-from tidal_plugins.tuning import Tuning
 
 SHIPPED = Path(__file__).with_name("calibration.json")
 """The weights for the default embedder, all-MiniLM-L6-v2, as ``make fit-confidence`` makes them."""
@@ -47,7 +47,9 @@ ALONE = 2**18
 one, which gains .05 ms here, and on a busy machine waits for milliseconds."""
 
 
-def estimated(found: Candidates, question: Question, channels: Channels, settings: Tuning) -> tuple[Candidates, float]:
+def estimated(
+    found: Candidates, question: Question, channels: Channels, settings: Settings
+) -> tuple[Candidates, float]:
     """Return a ranking with the chance of each entry to help, and the chance that the recall holds something that does.
 
     Entries that say nearly the same are no rivals. The chances are lower if the query names people who speak in this
@@ -55,7 +57,7 @@ def estimated(found: Candidates, question: Question, channels: Channels, setting
     """
     if not len(found):
         return found, 0.0
-    leader, near = first_of_kind(found, settings.whisper.alike, channels), found.standing(settings.recall)
+    leader, near = first_of_kind(found, settings[WhisperTuning].alike, channels), found.standing(settings[RecallTuning])
     rivals = _without_derived(found, np.flatnonzero(leader == found.rows), channels)
     standing = near[rivals].tolist()
     stands_out, head = _margin(found, rivals, standing, question, settings), shipped(question.request.profile)
@@ -122,17 +124,19 @@ def _without_derived(found: Candidates, rivals: Rows, channels: Channels) -> Row
     return kept
 
 
-def _margin(found: Candidates, rivals: Rows, standing: Sequence[float], question: Question, settings: Tuning) -> float:
+def _margin(
+    found: Candidates, rivals: Rows, standing: Sequence[float], question: Question, settings: Settings
+) -> float:
     said = found.columns.arrays.speaker[found.rows[rivals[0]]]
     named = found.columns.arrays.names[said] in question.query.names
     words = float(found.strength[rivals[: settings.whisper.max_entries]].max())
     return margin(
         standing,
         found.cosine[rivals].tolist(),
-        settings.whisper.keywords * words,
-        rivals=settings.recall.reach - 1,
-        topic=settings.whisper.topic,
-    ) - settings.recall.speaker * bool(question.query.names and not named)
+        settings[WhisperTuning].keywords * words,
+        rivals=settings[RecallTuning].reach - 1,
+        topic=settings[WhisperTuning].topic,
+    ) - settings[RecallTuning].speaker * bool(question.query.names and not named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tidal_plugins.retrieval.weights import RecallTuning
 from tidal_plugins.storage.columns.view import Columns
-from tidal_plugins.tuning import RecallTuning
 
 Reals: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.int64]

@@ -21,12 +21,13 @@ from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.retrieval.select import LASTING, RECENCY, least, said_again
 from tidal_plugins.retrieval.understand import Request, to_query
+from tidal_plugins.retrieval.weights import PeerTuning, RecallTuning, WhisperTuning
 from tidal_plugins.scoring.ranking import sharp_relevance, stretched
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
-from tidal_plugins.tuning import Tuning
 
 Ask = Callable[[Recaller, Scope], Recall]
 """A function that asks one store in one scope."""
@@ -144,7 +145,7 @@ class Federation:
         for peer in others:
             answers.append(peer.answer(reader, request.scope, ask_peer))
             reader = _without_timed_out(reader, answers[-1].recall)
-        threshold = least(question, self.own.settings.whisper) if whispers else None
+        threshold = least(question, self.own.settings[WhisperTuning]) if whispers else None
         merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten, threshold)
         return merger.merged(own.recall, answers)
 
@@ -162,9 +163,9 @@ def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Fe
 class _Asked:
     """A peer that is ready to be asked. Its file is first read when it is asked."""
 
-    def __init__(self, peer: Peer, settings: Tuning) -> None:
+    def __init__(self, peer: Peer, settings: Settings) -> None:
         self.peer = peer
-        self.trust = settings.peers.trust if peer.trust is None else peer.trust
+        self.trust = settings[PeerTuning].trust if peer.trust is None else peer.trust
         self._settings = settings
         self._opened: ReadOnlySQLite | None = None
         self._embedder: StoreEmbedder | None = None
@@ -193,7 +194,7 @@ class _Asked:
     def _read(self, own: Recaller, there: Scope, ask: Ask, storage: Storage) -> Recall:
         if self._embedder is None or self._embedder.embedder is not own.embedder.embedder:
             self._embedder = StoreEmbedder(own.embedder.embedder, storage)
-        boosts = Boosts(storage, own.settings.signals)
+        boosts = Boosts(storage, own.settings)
         return ask(replace(own, storage=storage, embedder=self._embedder, boosts=boosts), there)
 
     def _storage(self) -> Storage:
@@ -203,7 +204,7 @@ class _Asked:
             settings = self._settings
             self._opened = ReadOnlySQLite(
                 self.peer.memory,
-                timeout=settings.peers.timeout,
+                timeout=settings[PeerTuning].timeout,
                 query_deadline=settings.storage.query_deadline,
                 exact_vectors_up_to=settings.storage.exact_vectors_up_to,
                 column_cache_bytes=settings.storage.column_cache_mb * 1024 * 1024,
@@ -234,7 +235,7 @@ class PeerAnswer:
 class Merger:
     """Merges the answers of several stores into one. Of two equal scores the own store's comes first."""
 
-    settings: Tuning
+    settings: Settings
     limit: int
     scope: Scope
     forgotten: Forgotten
@@ -323,7 +324,7 @@ def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
     ]
 
 
-def _comparable(hits: Sequence[Hit], settings: Tuning) -> list[Hit]:
+def _comparable(hits: Sequence[Hit], settings: Settings) -> list[Hit]:
     """Return hits of several stores with relevances against the best of all stores, not of each."""
     if hits and all(RERANKER in hit.why.factors for hit in hits):
         shares = stretched([hit.why.factors[RERANKER] for hit in hits])
@@ -331,7 +332,7 @@ def _comparable(hits: Sequence[Hit], settings: Tuning) -> list[Hit]:
             _moved(hit, share, hit.score - hit.why.relevance + share) for hit, share in zip(hits, shares, strict=True)
         ]
     best = max((hit.why.fused for hit in hits if _sharp(hit)), default=0.0)
-    return [_against(hit, best, settings.recall.sharpness) if _sharp(hit) else hit for hit in hits]
+    return [_against(hit, best, settings[RecallTuning].sharpness) if _sharp(hit) else hit for hit in hits]
 
 
 def _sharp(hit: Hit) -> bool:

@@ -19,10 +19,11 @@ from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, coun
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.understand import Request, checked_query
+from tidal_plugins.retrieval.weights import HopTuning
 from tidal_plugins.scoring.ranking import dated
 from tidal_plugins.scoring.text import normal, terms
+from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
-from tidal_plugins.tuning import HopTuning, Tuning
 
 COVERED, NO_QUERY, NO_HIT = "covered", "no new query", "no new hit"
 HOPS, QUERIES, TIME, ASSESSOR = "hops", "queries", "time", "assessor"
@@ -51,19 +52,19 @@ logger = logging.getLogger(__name__)
 
 
 def over_hops(
-    recall: Callable[[Request], Recall], request: Request, assessor: CoverageAssessor | None, settings: Tuning
+    recall: Callable[[Request], Recall], request: Request, assessor: CoverageAssessor | None, settings: Settings
 ) -> Recall:
     """Return the hits of ``recall`` for a request, followed by its hits for further queries.
 
     The first hits keep their order. Mixing others in lost answers on the development conversations, with any weights.
     Without an assessor, rules choose the further queries.
     """
-    further = replace(request, limit=request.limit + settings.hops.read, associative=False)
+    further = replace(request, limit=request.limit + settings[HopTuning].read, associative=False)
 
     def ask(text: str) -> Recall:
         return recall(replace(further, text=checked_query(text, settings)))
 
-    return _Hops(recall(request), ask, assessor or HeuristicAssessor(), settings.hops, request.hops).run()
+    return _Hops(recall(request), ask, assessor or HeuristicAssessor(), settings[HopTuning], request.hops).run()
 
 
 @dataclass(slots=True)

@@ -21,10 +21,11 @@ from tidal_plugins.retrieval.search import Channels, Pool, search
 from tidal_plugins.retrieval.select import Selection, for_recall, for_whisper, is_small_talk
 from tidal_plugins.retrieval.supersede import NO_LINKS, Links
 from tidal_plugins.retrieval.understand import Question, Request, to_query, understand, visible
+from tidal_plugins.retrieval.weights import RerankTuning, WhisperTuning
 from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, masked_value, secrets
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import ENTRIES, noticed
-from tidal_plugins.tuning import Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Recaller:
 
     storage: Storage
     embedder: StoreEmbedder
-    settings: Tuning
+    settings: Settings
     boosts: Boosts
     reranker: Reranker | None = None
 
@@ -73,11 +74,11 @@ class Recaller:
         storage, settings = self.storage, self.settings
         statistics = storage.statistics(request.scope)
         query = to_query(request.text, statistics.speakers)
-        if whispers and is_small_talk(query, settings.whisper):
+        if whispers and is_small_talk(query, settings[WhisperTuning]):
             nothing = Recall(request.text, query.terms, (), (), request.affect, request.profile, request.now)
             return Answer(nothing, None)
         question = understand(request, query, statistics.corpus, self.embedder, settings)
-        depth = max(request.limit, settings.rerank.depth if self.reranker else 0)
+        depth = max(request.limit, settings[RerankTuning].depth if self.reranker else 0)
         with storage.snapshot():
             question = question.current(self.embedder)
             today = request.where.known_at is None
@@ -87,13 +88,13 @@ class Recaller:
             selection = select(ranked, pool, question, signals, self.boosts, settings, depth)
         order, degraded = None, pool.channels.degraded
         if self.reranker and (texts := selection.texts):
-            order = reranked(self.reranker, query.text, texts, selection.ranked, settings.rerank.seconds)
+            order = reranked(self.reranker, query.text, texts, selection.ranked, settings[RerankTuning].seconds)
             degraded = degraded if order else [*degraded, RERANKER]
         recall = result(selection.finished(order), pool, question, degraded)
         if whispers:
             from tidal_plugins.retrieval.units import with_units
 
-            return Answer(with_units(recall, question, settings.whisper), question)
+            return Answer(with_units(recall, question, settings[WhisperTuning]), question)
         recall = self._associated(recall, pool, question) if request.associative else recall
         return Answer(with_windows(recall, pool.channels, request.window), question)
 

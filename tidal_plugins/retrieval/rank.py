@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.english.moods import ends_asking
 from tidal_plugins.english.times import Period
 from tidal_plugins.language.emphasis import is_shouted
@@ -17,7 +18,8 @@ from tidal_plugins.model.clock import to_micros
 from tidal_plugins.retrieval.candidates import Candidates, Flags, Reals, Rows, total
 from tidal_plugins.retrieval.search import Pool, reciprocal
 from tidal_plugins.retrieval.understand import Question
-from tidal_plugins.scoring.decay import weight
+from tidal_plugins.retrieval.weights import RecallTuning
+from tidal_plugins.scoring.decay import DecayTuning, weight
 from tidal_plugins.scoring.ranking import (
     AXIS,
     POLES,
@@ -36,8 +38,8 @@ from tidal_plugins.scoring.ranking import (
     strength,
 )
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.columns.view import Columns, among
-from tidal_plugins.tuning import RecallTuning, Tuning
 
 ASSISTANT = "assistant"
 
@@ -49,19 +51,19 @@ UNKNOWN, NO, YES = 0, 1, 2
 _HOUR, _DAY = 3_600_000_000, 86_400_000_000  # microseconds
 
 
-def rank(pool: Pool, question: Question, settings: Tuning) -> Candidates:
+def rank(pool: Pool, question: Question, settings: Settings) -> Candidates:
     """Score every candidate that is ranked in full and sort, best first."""
     return _PROFILES[question.request.profile](pool, question, settings).by_score()
 
 
-def balanced(pool: Pool, question: Question, settings: Tuning) -> Candidates:
+def balanced(pool: Pool, question: Question, settings: Settings) -> Candidates:
     """Return relevance · importance · strength of each candidate. This is the default, since it measures best.
 
     Fused is cosine plus keyword strength, corrected where roles are known, plus the lifts of thread and neighbours,
     plus the parts for who speaks, when, and in which mood. All are in units of cosine: MiniLM was trained at a scale of
     20, so that .05 is about one nat of log-odds. Speakers and feelings are about the entry alone and lift no neighbour.
     """
-    found, weights = pool.near, settings.recall
+    found, weights = pool.near, settings[RecallTuning]
     discounts, near = _discounts(found, weights), found.nearness(weights)
     lifts = _lifts(pool, normal(question.query.text), near + total(discounts, len(found)), weights)
     parts = {**discounts, **lifts, **_personal(found, pool, question, settings)}
@@ -71,7 +73,7 @@ def balanced(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     return _weighed(found, question, settings, importance=weights.importance, lam=weights.decay)
 
 
-def tidal(pool: Pool, question: Question, settings: Tuning) -> Candidates:
+def tidal(pool: Pool, question: Question, settings: Settings) -> Candidates:
     """Return ``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` of each candidate [Tidal §2.3, §3.2].
 
     With no current affect it is the cosine alone.
@@ -85,12 +87,12 @@ def tidal(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     return _weighed(found, question, settings, importance=0.0, lam=1.0)
 
 
-def attention(pool: Pool, question: Question, settings: Tuning) -> Candidates:
+def attention(pool: Pool, question: Question, settings: Settings) -> Candidates:
     """Return reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis].
 
     Decay counts as the settings say.
     """
-    found, weights = pool.near, settings.recall
+    found, weights = pool.near, settings[RecallTuning]
     feelings = _Feelings.of(question.affect, settings, gradual=False)
     fused = reciprocal(found, weights)
     share = relevance(fused, fused.max(initial=0.0))
@@ -101,7 +103,7 @@ def attention(pool: Pool, question: Question, settings: Tuning) -> Candidates:
     return found
 
 
-_PROFILES: Mapping[str, Callable[[Pool, Question, Tuning], Candidates]] = {
+_PROFILES: Mapping[str, Callable[[Pool, Question, Settings], Candidates]] = {
     "balanced": balanced,
     "tidal": tidal,
     "attention": attention,
@@ -123,14 +125,14 @@ class _Feelings:
     faint: float
 
     @classmethod
-    def of(cls, affect: Affect, settings: Tuning, *, gradual: bool) -> _Feelings:
+    def of(cls, affect: Affect, settings: Settings, *, gradual: bool) -> _Feelings:
         """Return the weight of a mood. ``gradual``: below the threshold presence grows in proportion to the intensity,
         so that a faint mood does not reorder everything at once."""
-        weights, intensity = settings.affect, affect.intensity
+        weights, intensity = settings[AffectTuning], affect.intensity
         if intensity < weights.silence:
             return cls(affect, 0.0, 0.0, weights.silence)
         presence = min(1.0, intensity / weights.threshold) if gradual and weights.threshold else 1.0
-        calm, stirred = settings.recall.alpha_calm, settings.recall.alpha_stirred
+        calm, stirred = settings[RecallTuning].alpha_calm, settings[RecallTuning].alpha_stirred
         share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=weights.threshold)
         return cls(affect, presence, share * presence, weights.silence)
 
@@ -211,7 +213,7 @@ def closest(found: Candidates, periods: Iterable[Period], settings: RecallTuning
     return best
 
 
-def _weighed(found: Candidates, question: Question, settings: Tuning, *, importance: float, lam: float) -> Candidates:
+def _weighed(found: Candidates, question: Question, settings: Settings, *, importance: float, lam: float) -> Candidates:
     """Return ``relevance · importance · strength`` of each candidate, with the factors by name [Anamnesis]."""
     arrays = found.columns.arrays
     if importance:
@@ -223,14 +225,14 @@ def _weighed(found: Candidates, question: Question, settings: Tuning, *, importa
     return found
 
 
-def _remaining(found: Candidates, question: Question, settings: Tuning) -> Reals:
+def _remaining(found: Candidates, question: Question, settings: Settings) -> Reals:
     """Return the weight that decay has left of each candidate, as ``scoring.decay.remaining`` does [Tidal §2.4]."""
     arrays, rows, now = found.columns.arrays, found.rows, to_micros(question.request.now)
     cold_at = arrays.cold_at[rows]
     cold = cold_at <= now
     start = np.where(cold, cold_at, arrays.anchored_at[rows])
     hours = np.maximum(0, now - np.minimum(start, now)) / _HOUR
-    half_life = np.where(cold, settings.decay.cold, arrays.half_life[rows])
+    half_life = np.where(cold, settings[DecayTuning].cold, arrays.half_life[rows])
     left: Reals = weight(np.where(cold, 1.0, arrays.weight[rows]), hours, half_life)
     return left
 
@@ -246,9 +248,9 @@ def _discounts(found: Candidates, settings: RecallTuning) -> dict[str, Reals]:
     }
 
 
-def _personal(found: Candidates, pool: Pool, question: Question, settings: Tuning) -> dict[str, Reals]:
+def _personal(found: Candidates, pool: Pool, question: Question, settings: Settings) -> dict[str, Reals]:
     """Return by name the additions for the speakers, times and moods of entries; NaN where there are none."""
-    weights, feelings = settings.recall, _Feelings.of(question.affect, settings, gradual=True)
+    weights, feelings = settings[RecallTuning], _Feelings.of(question.affect, settings, gradual=True)
     parts: dict[str, Reals] = {}
     if question.query.names:
         parts["speaker"] = np.where(_named(found, "speaker", question.query.names), weights.speaker, np.nan)

@@ -17,12 +17,13 @@ from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.boost import SessionSignals
 from tidal_plugins.retrieval.candidates import Candidates, Reals, Rows, candidates
 from tidal_plugins.retrieval.understand import Query, Question, visible
+from tidal_plugins.retrieval.weights import RecallTuning
 from tidal_plugins.scoring.ranking import keyword_strength, reciprocal_rank
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Corpus, Storage, Where
 from tidal_plugins.storage.columns.tables import Near
 from tidal_plugins.storage.columns.view import Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, noticed
-from tidal_plugins.tuning import RecallTuning, Tuning
 
 KEYWORDS, VECTORS = "keywords", "vectors"
 
@@ -51,14 +52,14 @@ class Pool:
     times: Sequence[Period]
 
 
-def search(storage: Storage, question: Question, feedback: SessionSignals, settings: Tuning) -> Pool:
+def search(storage: Storage, question: Question, feedback: SessionSignals, settings: Settings) -> Pool:
     """Find the best entries of each channel, and split them by how near both channels together say they are.
 
     Ranked in full are, too: the neighbours of the best, the nearest from each time that the question names, wherever
     they stand, and what the session rewarded most. The best by keywords of each time would change no answer on the
     development conversations. Call it inside a snapshot.
     """
-    request, weights = question.request, settings.recall
+    request, weights = question.request, settings[RecallTuning]
     columns, where = storage.columns(request.scope), request.where
     vector = question.embedded.vector
     channels = Channels(storage, request.scope, question.query, vector, where, columns, question.corpus)
@@ -82,10 +83,10 @@ def search(storage: Storage, question: Question, feedback: SessionSignals, setti
     return Pool(channels, near, far, neighbours, floor, times)
 
 
-def event_times(channels: Channels, question: Question, settings: Tuning) -> Sequence[Period]:
+def event_times(channels: Channels, question: Question, settings: Settings) -> Sequence[Period]:
     """Return the time before or after the event that a question names, as the nearest memory tells, if it is near
     enough."""
-    request, weights = question.request, settings.recall
+    request, weights = question.request, settings[RecallTuning]
     if question.event is None or question.event_query is None or question.event_vector is None:
         return ()
     about = replace(

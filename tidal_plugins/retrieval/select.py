@@ -13,6 +13,7 @@ from itertools import compress, repeat
 import numpy as np
 
 from tidal_plugins.english.words import PLEASANTRIES
+from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.language.importance import VITAL
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import SYNTHESIS, Entry
@@ -25,10 +26,11 @@ from tidal_plugins.retrieval.rank import traits_of
 from tidal_plugins.retrieval.search import Channels, Pool
 from tidal_plugins.retrieval.supersede import Links, doubted, newest_first, replaced_for_sure, superseded
 from tidal_plugins.retrieval.understand import Query, Question
+from tidal_plugins.retrieval.weights import RecallTuning, WhisperTuning
 from tidal_plugins.scoring.ranking import recency
 from tidal_plugins.scoring.text import normal, terms
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.columns.view import among
-from tidal_plugins.tuning import Tuning, WhisperTuning
 
 RECENCY, LASTING = "recency", "lasting"
 """Names of factors of a score."""
@@ -92,14 +94,14 @@ def for_recall(
     question: Question,
     signals: SessionSignals,
     boosts: Boosts,
-    settings: Tuning,
+    settings: Settings,
     depth: int,
 ) -> Selection:
     """Return the first ``depth`` of a ranking for an explicit recall."""
     ranked, confidence = estimated(ranked, question, pool.channels, settings)
     ranked = prefer_lasting(prefer_recent(ranked, question, settings), question, settings)
     ranked = _boosted(ranked, signals, boosts, pool.channels)
-    ranked, supersessions = superseded(ranked, pool, question, depth) if settings.supersession.enabled else (ranked, ())
+    ranked, supersessions = superseded(ranked, pool, question, depth) if settings.graph.supersession else (ranked, ())
     ranked, links = newest_first(ranked, supersessions)
     entries = pool.channels.entries(ranked.ids, depth)
     return Selection(ranked.without(pool.channels.damaged), entries, confidence, supersessions, links)
@@ -111,7 +113,7 @@ def for_whisper(
     question: Question,
     signals: SessionSignals,
     boosts: Boosts,
-    settings: Tuning,
+    settings: Settings,
     depth: int,
 ) -> Selection:
     """Return the entries to show in a whisper, of which the first ``depth`` are read at least."""
@@ -125,12 +127,12 @@ def for_whisper(
     dropped |= unlikely
     ranked, shouts = without_shouts(ranked)
     dropped |= shouts
-    ranked, supersessions = superseded(ranked, pool, question, depth) if settings.supersession.enabled else (ranked, ())
+    ranked, supersessions = superseded(ranked, pool, question, depth) if settings.graph.supersession else (ranked, ())
     if supersessions:
         back = set(ranked.ids)  # a link brings back what was dropped before
         dropped = {id_: item for id_, item in dropped.items() if id_ not in back}
     ranked, links = newest_first(ranked, supersessions)
-    sure = replaced_for_sure(ranked, supersessions, links, settings.supersession.sure) if supersessions else {}
+    sure = replaced_for_sure(ranked, supersessions, links, settings[SupersessionTuning].sure) if supersessions else {}
     ranked = ranked.without(sure)
     dropped |= _dropped("supersession", list(sure), sure.values())
     more = alike(ranked)
@@ -147,26 +149,26 @@ def is_small_talk(query: Query, settings: WhisperTuning) -> bool:
     return content < settings.least_words or (thanks and settings.least_words > 0)
 
 
-def prefer_recent(ranked: Candidates, question: Question, settings: Tuning) -> Candidates:
+def prefer_recent(ranked: Candidates, question: Question, settings: Settings) -> Candidates:
     """Weigh scores by recency if the text goes on with something begun earlier, and sort again.
 
     It comes after the confidence was estimated, so that it decides order and never silence. Used by the profile
     ``balanced`` alone.
     """
-    power = settings.recall.recency
+    power = settings[RecallTuning].recency
     if not (question.query.goes_on and question.request.profile == "balanced" and power):
         return ranked
     days = (to_micros(question.request.now) - ranked.columns.arrays.occurred_at[ranked.rows]) / _DAY
     return ranked.weighed(RECENCY, recency(days, power)).by_score()
 
 
-def prefer_lasting(ranked: Candidates, question: Question, settings: Tuning) -> Candidates:
+def prefer_lasting(ranked: Candidates, question: Question, settings: Settings) -> Candidates:
     """Raise the scores of what a person said for good, such as an allergy or a rule, if the turn asks, and sort again.
 
     A turn that asks may need it in whatever words. Only an explicit recall does so: with it a whisper shows rules to
     two of 18 turns of the development stories that call for none. Used by the profile ``balanced`` alone.
     """
-    factor = settings.recall.lasting
+    factor = settings[RecallTuning].lasting
     if factor == 1 or question.query.only_tells or question.request.profile != "balanced":
         return ranked
     lasting = is_lasting(ranked, VITAL)
@@ -193,7 +195,7 @@ def least(question: Question, settings: WhisperTuning) -> float:
 
 
 def likely(
-    ranked: Candidates, confidence: float, question: Question, settings: Tuning
+    ranked: Candidates, confidence: float, question: Question, settings: Settings
 ) -> tuple[Candidates, float, dict[str, Dropped]]:
     """Return nothing if nothing is likely enough to help, and else every entry that is itself; and the threshold.
 
@@ -201,7 +203,7 @@ def likely(
     first stands out, not nearness, decides whether anything surfaces. A line that is far behind the first may still add
     to it, so that how far the first is ahead tells nothing about the others.
     """
-    weights, profile = settings.whisper, question.request.profile
+    weights, profile = settings[WhisperTuning], question.request.profile
     if not (threshold := least(question, weights)):
         return ranked, 0.0, {}
     threshold = max(threshold, _needed(ranked, question, weights))

@@ -23,11 +23,11 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, FACT, GRAPH_CHANNEL, KINDS, Filter, Scope, bare_id
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
+from tidal_plugins.retrieval.weights import RecallTuning, WhisperTuning
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.settings import Profile
+from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Corpus, Where
-from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, is_unicode, mapping
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Request:
         scope: Scope,
         query: str,
         now: datetime,
-        settings: Tuning,
+        settings: Settings,
         mood: AffectLoop,
         filter: Mapping[str, Any],
         *,
@@ -110,7 +110,7 @@ class Request:
             associative=check_flag(associative, "associative"),
             session=session,
             window=check_int(window, "window", 0, MAX_WINDOW),
-            hops=check_int(settings.hops.hops if hops is None else hops, "hops", 1, MAX_HOPS),
+            hops=check_int(settings.recall.hops if hops is None else hops, "hops", 1, MAX_HOPS),
         )
 
     @classmethod
@@ -119,7 +119,7 @@ class Request:
         scope: Scope,
         turn: str,
         now: datetime,
-        settings: Tuning,
+        settings: Settings,
         mood: AffectLoop,
         *,
         exclude: Collection[str],
@@ -137,7 +137,7 @@ class Request:
             turn,
             active(now, exclude=exclude, as_of=as_of and now),
             now,
-            max(settings.whisper.candidates, settings.whisper.max_entries),
+            max(settings[WhisperTuning].candidates, settings.whisper.max_entries),
             affect=state,
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
             session=session,
@@ -208,9 +208,9 @@ def limit_of(k: int | None, limit: int | None) -> int | None:
     return None if limit is None else checked_limit(limit)
 
 
-def checked_query(text: str, settings: Tuning) -> str:
+def checked_query(text: str, settings: Settings) -> str:
     """Return a query as it is stored, or raise ``InvalidInput``."""
-    return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
+    return clean(text, max_chars=settings.recording.max_chars, name="a query")
 
 
 def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]:
@@ -326,7 +326,7 @@ class Question:
         return self if embedded is self.embedded else replace(self, embedded=embedded)
 
 
-def understand(request: Request, query: Query, corpus: Corpus, embedder: StoreEmbedder, settings: Tuning) -> Question:
+def understand(request: Request, query: Query, corpus: Corpus, embedder: StoreEmbedder, settings: Settings) -> Question:
     """Return a request with its vector, its mood and the times that it names.
 
     The text is embedded unless the request brings its vector. The mood is read off the vector if the request asks for
@@ -335,7 +335,7 @@ def understand(request: Request, query: Query, corpus: Corpus, embedder: StoreEm
     known = request.vector
     embedded = embedder.embed_queries([query.meaning], checked=False)[0] if known is None else known
     affect = request.affect if request.felt is None else request.felt(embedded.vector)
-    if request.profile != "balanced" or not settings.recall.time:
+    if request.profile != "balanced" or not settings[RecallTuning].time:
         return Question(request, query, corpus, embedded, affect)
     times = periods(request.text, request.now.astimezone(settings.zone))
     if times or not (named := event(request.text)):

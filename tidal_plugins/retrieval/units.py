@@ -19,9 +19,9 @@ from tidal_plugins.model.entry import CONVERSATION
 from tidal_plugins.model.recall import Dropped, Hit, Recall
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.understand import Question
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.scoring.ranking import coverage, rarity
 from tidal_plugins.scoring.text import stems
-from tidal_plugins.tuning import WhisperTuning
 
 _FENCE = lazy_re(r"^[ \t]*(`{3,}+(?=[^`\n]*$)|~{3,})[^\n]*\n?", re.MULTILINE)
 """A line that opens or closes a block of code."""

@@ -20,8 +20,8 @@ from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, count
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.calibration import sources
 from tidal_plugins.retrieval.units import blocks, spans, without_fences
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.scoring.text import stems
-from tidal_plugins.tuning import WhisperTuning
 
 NEW_WORDS = 2
 """Words of the query, names and numbers that the second half of an exchange must add to be shown."""

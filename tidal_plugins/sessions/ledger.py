@@ -29,13 +29,34 @@ from tidal_plugins.model.session import (
 )
 from tidal_plugins.scoring.decay import added, hours_until, weight
 from tidal_plugins.scoring.windows import Buckets, counted, totals
+from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import META, STORE, Line, Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import intact, whole
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import SignalTuning
+from tidal_plugins.tuning import Weights, tunable
 from tidal_plugins.validation import MAX_ID, check_int, page_of
+
+FADED = 0.001
+"""Score below which a signal counts for nothing: it is worth 0.0002 then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalTuning(Weights, group="signals"):
+    """[tidalDB]."""
+
+    annotations: int = tunable(100, ge=0)
+    """The last annotations of a session that count."""
+    audit: int = tunable(10_000, ge=0)
+    """The last decisions that the audit of a session keeps."""
+    hint: float = tunable(0.3, ge=0)
+    """Gain in its session of an entry that has all keywords of an annotation, on a relevance of at most 1."""
+    reward: float = tunable(0.2, ge=0)
+    """Largest gain of an entry for rewards in its session."""
+    shared: float = tunable(0.2, ge=0)
+    """Largest change of an entry by signals outside a session."""
+
 
 SESSIONS = "sessions"
 COUNTERS = "session-counters"
@@ -52,7 +73,7 @@ class Ledger:
 
     storage: Storage
     scope: Scope
-    settings: SignalTuning
+    settings: Settings
     missing: Callable[[str], NotFound]
     """Says why there is no such entry."""
     redact: Callable[[Any], Any]
@@ -122,9 +143,11 @@ class Ledger:
 
     def annotations(self, id: int) -> list[Annotation]:
         """List the annotations of a session that count, in the order in which they were made."""
-        if not self.settings.annotations:
+        if not self.settings[SignalTuning].annotations:
             return []
-        lines = self.storage.read_log(self.scope, _notes(id), limit=self.settings.annotations, newest_first=True)
+        lines = self.storage.read_log(
+            self.scope, _notes(id), limit=self.settings[SignalTuning].annotations, newest_first=True
+        )
         return [Annotation(line.key, line.value["type"], line.value["text"], line.at) for line in reversed(lines)]
 
     def audit(
@@ -132,9 +155,13 @@ class Ledger:
     ) -> list[AuditEntry]:
         """List the decisions of a session, the first first or the last first, as far as the audit goes back."""
         self.info(id)
-        if not self.settings.audit:
+        if not self.settings[SignalTuning].audit:
             return []
-        most = self.settings.audit if limit is None or not newest_first else min(after + limit, self.settings.audit)
+        most = (
+            self.settings[SignalTuning].audit
+            if limit is None or not newest_first
+            else min(after + limit, self.settings[SignalTuning].audit)
+        )
         lines = self.storage.read_log(self.scope, _audit(id), limit=most, newest_first=True)
         found = page_of(lines if newest_first else lines[::-1], limit, after)
         return [AuditEntry(at=line.at, **line.value) for line in found]
@@ -196,7 +223,7 @@ class Ledger:
     @property
     def shared_types(self) -> frozenset[str]:
         """Return the types of the settings of which there are signals of the scope itself."""
-        return frozenset(self._counters(SHARED).accepted) & self.settings.types.keys()
+        return frozenset(self._counters(SHARED).accepted) & self.settings.signals.keys()
 
     def tally(self, now: datetime) -> SignalTally:
         """Return the signals of the scope itself."""
@@ -222,14 +249,14 @@ class Ledger:
         value = {"type": signal.type, "entry": signal.entry, "weight": signal.weight, "accepted": not refused}
         line = Line(str(session), now, {**value, "reason": reason})
         self.storage.append_log(self.scope, _audit(session), [line])
-        if earlier >= self.settings.audit and earlier % SLACK == 0:
-            self.storage.trim_log(self.scope, _audit(session), keep=self.settings.audit)
+        if earlier >= self.settings[SignalTuning].audit and earlier % SLACK == 0:
+            self.storage.trim_log(self.scope, _audit(session), keep=self.settings[SignalTuning].audit)
 
     def _annotate(self, session: int, signal: Signal) -> None:
         if signal.note is not None:
             line = Line(signal.entry, signal.at, {"type": signal.type, "text": signal.note})
             self.storage.append_log(self.scope, _notes(session), [line])
-            self.storage.trim_log(self.scope, _notes(session), keep=self.settings.annotations)
+            self.storage.trim_log(self.scope, _notes(session), keep=self.settings[SignalTuning].annotations)
 
     def _counters(self, node: str) -> Counters:
         document = read_document(self.storage, self.scope, COUNTERS, node)
@@ -295,11 +322,11 @@ class Scores:
 
     storage: Storage
     scope: Scope
-    settings: SignalTuning
+    settings: Settings
 
     def add(self, node: str, type: str, entry: str, amount: float, at: datetime) -> float:
         """Add a signal and return the score, faded to the later of this signal and the last one."""
-        kind, known = self.settings.types[type], self._link(node, type, entry)
+        kind, known = self.settings.signals[type], self._link(node, type, entry)
         last = (known.anchored_at if known else None) or at
         score = added(known.weight if known else 0.0, hours_between(last, at), amount, kind.half_life)
         anchor = max(last, at)
@@ -327,13 +354,13 @@ class Scores:
 
     @property
     def _kinds(self) -> Mapping[str, SignalType]:
-        return {_KIND + type: kind for type, kind in self.settings.types.items()}
+        return {_KIND + type: kind for type, kind in self.settings.signals.items()}
 
     def _link(self, node: str, type: str, entry: str) -> Link | None:
         return next(iter(self.storage.links(self.scope, WhereLinks(ids={_id(node, type, entry)}))), None)
 
     def _weighing(self, node: str, type: str, entry: str, score: float, anchor: datetime) -> Link:
-        hours = hours_until(score, self.settings.faded, self.settings.types[type].half_life)
+        hours = hours_until(score, FADED, self.settings.signals[type].half_life)
         return Link(
             id=_id(node, type, entry),
             kind=_KIND + type,
@@ -347,7 +374,7 @@ class Scores:
 
     def _faded(self, link: Link, now: datetime) -> float:
         hours = hours_between(link.anchored_at or link.recorded_at, now)
-        return float(weight(link.weight, hours, self.settings.types[_type(link)].half_life))
+        return float(weight(link.weight, hours, self.settings.signals[_type(link)].half_life))
 
 
 def _id(node: str, type: str, entry: str) -> str:

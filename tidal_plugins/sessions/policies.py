@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import ACTIONS, Policy
+from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.tuning import Tuning
 
 POLICIES = "policies"
 MAX_NAME = 200
@@ -27,7 +27,7 @@ class Policies:
 
     storage: Storage
     scope: Scope
-    settings: Tuning
+    settings: Settings
 
     def find(self, policy: Policy | str | None) -> tuple[str | None, Policy]:
         """Return a policy with its name, or raise ``InvalidInput`` for one that is unknown or names unknown signals."""
@@ -85,10 +85,10 @@ class Policies:
     def _checked(self, policy: Policy) -> Policy:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"a policy is a Policy or the name of one, got {shown(policy)}")
-        if unknown := (policy.allow | policy.deny) - self.settings.signals.types.keys() - set(ACTIONS):
+        if unknown := (policy.allow | policy.deny) - self.settings.signals.keys() - set(ACTIONS):
             raise InvalidInput(
                 f"the policy names signals that there are not ({', '.join(sorted(unknown))}): "
-                f"use {', '.join(sorted(self.settings.signals.types))}, or declare them in Settings.signals"
+                f"use {', '.join(sorted(self.settings.signals))}, or declare them in Settings.signals"
             )
         try:
             return Policy.model_validate(policy.model_dump())  # a copy with an update was never validated

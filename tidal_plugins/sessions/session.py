@@ -25,10 +25,16 @@ from tidal_plugins.model.session import (
 )
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.settings import ANNOTATE, REWARD
+from tidal_plugins.settings import ANNOTATE, REWARD, Settings
 from tidal_plugins.shown import shown
-from tidal_plugins.tuning import SignalTuning
 from tidal_plugins.validation import MAX_ID, MAX_LABEL, check_choice, check_int, clean
+
+MAX_WEIGHT = 1_000.0
+"""Weight that one signal may have."""
+
+
+MAX_NOTE_CHARS = 500
+
 
 _UNREADABLE = lazy_re("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, those that turn the direction of what follows, and surrogates. Others that do not print belong to
@@ -170,7 +176,7 @@ class Session:
 
 
 def to_signal(
-    settings: SignalTuning,
+    settings: Settings,
     type: str,
     entry_id: str,
     weight: float,
@@ -179,24 +185,24 @@ def to_signal(
     now: datetime,
 ) -> Signal:
     """Return a signal whose parts can be stored, or raise ``InvalidInput`` with the reason."""
-    if not isinstance(type, str) or type not in settings.types:
-        known = ", ".join(sorted(settings.types))
+    if not isinstance(type, str) or type not in settings.signals:
+        known = ", ".join(sorted(settings.signals))
         raise InvalidInput(
             f"no type of signal is called {shown(type)}: use one of {known}, or declare it in Settings.signals"
         )
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= settings.max_weight:
-        raise InvalidInput(f"a signal's weight is a number from 0 to {settings.max_weight:g}, got {shown(weight)}")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= MAX_WEIGHT:
+        raise InvalidInput(f"a signal's weight is a number from 0 to {MAX_WEIGHT:g}, got {shown(weight)}")
     time = now if at is None else min(now, aware(at, "at"))
-    return Signal(type, bare_id(entry_id), float(weight), time, 0.0, None if note is None else _note(note, settings))
+    return Signal(type, bare_id(entry_id), float(weight), time, 0.0, None if note is None else _note(note))
 
 
-def _note(note: str, settings: SignalTuning) -> str:
+def _note(note: str) -> str:
     """Return a note on one line, as an audit shows it."""
-    if isinstance(note, str) and len(note) <= settings.annotation_chars:
+    if isinstance(note, str) and len(note) <= MAX_NOTE_CHARS:
         line = " ".join(note.split())
         if line and not _UNREADABLE.search(line):
             return line
-    raise InvalidInput(f"a note is a readable text of 1 to {settings.annotation_chars} characters, got {shown(note)}")
+    raise InvalidInput(f"a note is a readable text of 1 to {MAX_NOTE_CHARS} characters, got {shown(note)}")
 
 
 def session_id(session: Session | int | None) -> int | None:

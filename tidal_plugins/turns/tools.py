@@ -14,12 +14,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import inert
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
+from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.retrieval.whisper import LINE, compose
 from tidal_plugins.sessions.session import Session, annotate, meant, reward
 from tidal_plugins.turns.answers import HISTORY_TOOLS, ReadTool, checked
@@ -229,9 +231,9 @@ def search(
         until=until,
         include_archived=include_archived,
     )
-    room = replace(memory.tuning.whisper, max_entries=MAX_FOUND, max_chars=LINE * max(1, len(recall)))
+    room = replace(memory.settings[WhisperTuning], max_entries=MAX_FOUND, max_chars=LINE * max(1, len(recall)))
     now = memory.now().astimezone(memory.settings.zone)
-    return compose(recall, now, room, memory.tuning.supersession.sure, memory.frames)
+    return compose(recall, now, room, memory.settings[SupersessionTuning].sure, memory.frames)
 
 
 def search_graph(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from tidal_plugins.actions.calls import NO_TOOLS
+from tidal_plugins.dossiers.sections import CapsuleTuning
 from tidal_plugins.dossiers.work import lines_of
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.capsule import GENERATED, Capsule, title
@@ -23,7 +24,6 @@ from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
-from tidal_plugins.tuning import CapsuleTuning
 from tidal_plugins.turns.place import Place, SessionConfig
 from tidal_plugins.validation import check_choice
 

@@ -16,13 +16,12 @@ from tidal_plugins.english.tags import tags
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.records.entities import IMPORT
 from tidal_plugins.graph.records.relations import KINDS
-from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.graph.stored import GraphTuning, StoredGraph
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, Entry, Scope
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.shorthands import entry_id
-from tidal_plugins.tuning import GraphTuning
 
 CITED = 3
 """Episodes that an entry cites."""

@@ -17,6 +17,7 @@ from tidal_plugins.graph.code.reader import CodeReader, CodeReading
 from tidal_plugins.graph.handlers import EpisodesOf, asked
 from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
@@ -24,8 +25,12 @@ from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extracted, Extraction, Reading
 from tidal_plugins.protocols import GraphExtractor
 from tidal_plugins.secrets.finding import blanked
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.tuning import GraphTuning
+
+MAX_CHARS = 100_000
+"""Characters of one message that are read."""
+
 
 TRIES = 3
 """Times that an episode is read when another process changes what is known of its files meanwhile."""
@@ -118,7 +123,7 @@ class EpisodeReader:
     """
 
     extractor: GraphExtractor | None
-    settings: GraphTuning
+    settings: Settings
     timeout: float
     stopped: Callable[[], bool]
     entry_id: Callable[[Episode, Message], str]
@@ -134,7 +139,7 @@ class EpisodeReader:
         has_text = [place for place, message in enumerate(episode.messages) if _has_text(message)]
         positions = [place for place in has_text if place not in skipped]
         said = [self.frames.blank(episode.messages[place].text) for place in positions]
-        texts = [blanked(text)[: self.settings.max_chars] for text in said]
+        texts = [blanked(text)[:MAX_CHARS] for text in said]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)
         return [self._reading(episode, position, extraction) for position, extraction in pairs]
@@ -150,7 +155,9 @@ class EpisodeReader:
             from tidal_plugins.graph.reading.extractor import RuleExtractor  # loading it takes a while
 
             settings = self.settings
-            return RuleExtractor(settings.language_model, settings.relation_threshold).read_episode(texts)
+            return RuleExtractor(settings.graph.language_model, settings[GraphTuning].relation_threshold).read_episode(
+                texts
+            )
         ask = partial(self.extractor.extract_graph, texts)
         found = asked(ask, self.timeout, self.stopped, "the extractor")
         return _checked(found, len(texts))

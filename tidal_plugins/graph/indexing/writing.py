@@ -16,6 +16,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.indexing.stale import mark_stale
 from tidal_plugins.graph.reading.mentions import PRONOUNS
 from tidal_plugins.graph.records.entities import (
+    MAX_NAME,
     Named,
     Place,
     bare,
@@ -28,6 +29,7 @@ from tidal_plugins.graph.records.entities import (
 )
 from tidal_plugins.graph.records.merging import merged
 from tidal_plugins.graph.records.relations import (
+    MAX_ASSERTIONS,
     Times,
     Triple,
     Validity,
@@ -39,13 +41,17 @@ from tidal_plugins.graph.records.relations import (
     piece,
     with_confidence,
 )
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.clock import MICROSECOND, aware, to_micros
 from tidal_plugins.model.entry import Link, Scope
 from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.graph import STRUCTURE, WORD, Applied, Assertion, Category, Extraction, Mention, Reading
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.tuning import GraphTuning
+
+MAX_MENTIONS = 500
+"""Mentions that are kept of one message."""
+
 
 Said = tuple[Triple, Assertion]
 
@@ -297,8 +303,8 @@ def supported(episode: Episode, reading: Reading, settings: GraphTuning) -> Supp
         tuple(message.text for message in episode.messages[: reading.position]),
         reading.elsewhere,
     )
-    given_mentions = [_mention(mention, said) for mention in found.mentions[: settings.max_mentions]]
-    given_assertions = [_assertion(assertion, said) for assertion in found.assertions[: settings.max_assertions]]
+    given_mentions = [_mention(mention, said) for mention in found.mentions[:MAX_MENTIONS]]
+    given_assertions = [_assertion(assertion, said) for assertion in found.assertions[:MAX_ASSERTIONS]]
     mentions = [mention for mention in given_mentions if mention is not None]
     assertions = [assertion for assertion in given_assertions if assertion is not None]
     dropped = len(found.mentions) + len(found.assertions) - len(mentions) - len(assertions)
@@ -336,10 +342,10 @@ def _addressed(episode: Episode, position: int, speaker: str) -> str | None:
 
 def _mention(mention: object, said: _Said) -> Mention | None:
     """Return a mention under its entity's name, or ``None`` if its span does not support it."""
-    text, settings = said.text, said.settings
+    text = said.text
     if not isinstance(mention, Mention) or not _spans(mention.start, mention.end, text):
         return None
-    if not isinstance(mention.name, str) or not bare(mention.name) or len(mention.name) > settings.max_name:
+    if not isinstance(mention.name, str) or not bare(mention.name) or len(mention.name) > MAX_NAME:
         return None
     if not isinstance(mention.type, str) or not WORD.fullmatch(mention.type) or mention.category not in CATEGORIES:
         return None

@@ -21,6 +21,7 @@ from tidal_plugins.graph.reader.statements import Checked, Known, checked, known
 from tidal_plugins.graph.reading.quotes import PERSON, category
 from tidal_plugins.graph.records.entities import entity_id, nodes, sharing
 from tidal_plugins.graph.records.relations import STANDING, STATE, predicate
+from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.handler import NotNow
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import EPISODE, Scope
@@ -29,9 +30,9 @@ from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extracted, Mention, ModelAnswer
 from tidal_plugins.protocols import TurnReader
 from tidal_plugins.secrets.finding import blanked, secrets
+from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.rows import to_json
-from tidal_plugins.tuning import Tuning
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +66,8 @@ class ModelIndexer:
     storage: Storage
     scope: Scope
     jobs: Jobs
-    tuning: Tuning
+    settings: Settings
+    summary_chars: int
     episodes: EpisodesOf
     frames: Frames
     entry_id: Callable[[Episode, Message], str]
@@ -101,7 +103,7 @@ class ModelIndexer:
             with self.storage.transaction():
                 self.budget.add(self.scope, failures=1)
             raise
-        found = checked(answer, texts, context, known, self.tuning.ingestion.summary_chars)
+        found = checked(answer, texts, context, known, self.summary_chars)
         return self._write(kind, jobs, episodes, found)
 
     # writing
@@ -116,7 +118,7 @@ class ModelIndexer:
             episode, readings = episodes.get(job.subject), found.readings.get(job.subject, [])
             batches, dropped, counts = list[WriteBatch](), 0, dict[str, int]()
             if episode and self._is_unchanged(job.subject, episode):
-                batches, dropped = to_batches(self.scope, episode, readings, self.tuning.graph, {})
+                batches, dropped = to_batches(self.scope, episode, readings, self.settings[GraphTuning], {})
                 counts = self._learned(episode, found)
             with self.storage.transaction():
                 if not self._is_unchanged(job.subject, episode):
@@ -124,7 +126,7 @@ class ModelIndexer:
                 if not self.jobs.finish(self.scope, kind, [job]):
                     continue  # another process was faster
                 for batch in batches:
-                    apply(self.storage, self.scope, batch, now, self.tuning.graph)
+                    apply(self.storage, self.scope, batch, now, self.settings[GraphTuning])
                 kept = sum(len(reading.extraction.assertions) for reading in readings) - dropped
                 counts["refused"] = counts.get("refused", 0) + dropped
                 self.budget.add(self.scope, turns=1, kept=kept, **counts)
@@ -234,7 +236,7 @@ class ModelIndexer:
         self.budget.take_call(self.scope, self.jobs.now())
         try:
             ask = partial(self.reader.answer, text, schema)
-            answer = asked(ask, self.tuning.models.timeout, self.jobs.throttle.stopped, "the model")
+            answer = asked(ask, self.settings.models.timeout, self.jobs.throttle.stopped, "the model")
         except NotImplementedError:  # nothing was asked
             self.budget.give_back_call(self.scope, self.jobs.now())
             raise

@@ -16,6 +16,10 @@ from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.shorthands import write_document
 
+MAX_NAME = 200
+"""Characters of an entity's name."""
+
+
 ENTITY = "entity"
 NAMED = "named"
 """Kind of the link from a name, or a word of it, to its entity. Its weight is 1 / words in the name."""

@@ -22,6 +22,10 @@ from tidal_plugins.model.fact import Claim
 from tidal_plugins.scoring.decay import combined
 from tidal_plugins.storage.base import Storage, WhereLinks
 
+MAX_ASSERTIONS = 500
+"""Assertions that are kept of one message."""
+
+
 RELATION, STATE, DENIAL = "relation", "state", "denial"
 """Kinds of links between entities: relations that may coexist, relations of functional predicates, and denials."""
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from tidal_plugins.errors import NotFound
+from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.clock import MAX_YEAR, MICROSECOND, MIN_YEAR, from_micros, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry
@@ -112,7 +113,10 @@ def search(memory: TidalMemory, asked: SearchArguments) -> Answer[Found]:
     )
     now = memory.now().astimezone(memory.settings.zone)
     return paged(
-        [_memory(hit, now, memory.tuning.supersession.sure) for hit in found], asked.limit, question, first=first
+        [_memory(hit, now, memory.settings[SupersessionTuning].sure) for hit in found],
+        asked.limit,
+        question,
+        first=first,
     )
 
 

@@ -74,7 +74,7 @@ def left(jobs: Jobs) -> list[str]:
     return [job.subject for job in jobs.pending(HERE, SWIM)]
 
 
-WAYS = {"link": "ingestion.uses.Linker", "supersede": "facts.finding.SupersessionFinder"}
+WAYS = {"link": "ingestion.uses.Linker", "supersede": "facts.invalidation.SupersessionFinder"}
 
 
 @pytest.mark.parametrize("most", [1, 4, 64])

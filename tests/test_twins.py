@@ -15,7 +15,7 @@ import pytest
 import tidal_plugins
 from tidal_plugins import Closed, InvalidInput, TidalMemory
 
-AT_ONCE = {"id_of", "start", "release", "scoped", "now"}
+AT_ONCE = {"compactor", "id_of", "start", "release", "scoped", "now"}
 """The methods without a twin: they wait for nothing."""
 
 TALKING: Any = contextvars.ContextVar("TALKING", default=None)

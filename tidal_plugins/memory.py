@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.groups.compacting import CompactingView
+from tidal_plugins.groups.view import View
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.shown import shown
 from tidal_plugins.tracing import traced
-from tidal_plugins.validation import check_flag, iterable
+from tidal_plugins.validation import check_flag, iterable, label
 
 if TYPE_CHECKING:
+    from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.model.entry import Filter, Note, NoteFields
     from tidal_plugins.model.exchange import Episode, Exchange, Imported, Message, ToolCall
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidal_plugins.protocols import (
         ClaimExtractor,
         CoverageAssessor,
+        CurrentFiles,
         Embedder,
         EmotionEstimator,
         GraphExtractor,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Reranker,
         SentenceTagger,
         Summariser,
+        TokenCounter,
     )
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
@@ -43,7 +45,11 @@ if TYPE_CHECKING:
     from tidal_plugins.storage.sqlite.opening import Key
 
 
-class TidalMemory(CompactingView):
+WARMING = "What was said about the plans for next week?"
+"""A question that goes all the way through recall. Its vector stays in no store."""
+
+
+class TidalMemory(View):
     """An agent's memory, in one SQLite file or another engine. Scopes but its own are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
@@ -93,17 +99,24 @@ class TidalMemory(CompactingView):
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        from tidal_plugins.components import Components
-        from tidal_plugins.opening import open_services
+        from tidal_plugins.services import Components, open_services
 
         check_scope(scope)  # before a file is made
         components = Components(
             embedder, emotion, summariser, claim_extractor, graph_extractor, reranker, redactor, assessor, tagger
         )
-        build = partial(open_services, components=components, peers=peers, settings=settings, clock=clock)
-        super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
-        self._rebuild = partial(build, None, key=None, read_only=False)
-        self._services.worker.resume(self.scope)
+        services = open_services(
+            path,
+            storage=storage,
+            key=key,
+            read_only=read_only,
+            components=components,
+            peers=peers,
+            settings=settings,
+            clock=clock,
+        )
+        super().__init__(services, scope)
+        services.worker.resume(scope)
 
     @traced("tidal.record", lambda episode: {"tidal.episodes": 1})
     def record(
@@ -197,8 +210,18 @@ class TidalMemory(CompactingView):
         many in one call. ``dry_run`` removes nothing, and returns the receipt of what would go. It needs a memory that
         may write, since it does the work and takes it back. ``memory.maintenance.erasures()`` lists the forgettings.
         """
+        from tidal_plugins.ingestion.forget import forget, named
+
         deep, looks = check_flag(everywhere, "everywhere"), check_flag(dry_run, "dry_run")
-        return self._services.forget(self.scope, ids, source, thread, everywhere=deep, dry_run=looks)
+        if not ids and source is None and thread is None:
+            raise InvalidInput("say what to forget: ids, source= or thread=")
+        source, thread, services = label(source, "source"), label(thread, "thread"), self._services
+        source = source and services.writer.redaction.known(source)
+        chosen, now = named(services.storage, self.scope, ids, source, thread), self.now()
+        receipt = forget(services.writer, self.scope, chosen, now, source=source, everywhere=deep, dry_run=looks)
+        if not looks:
+            services.worker.call(self.scope)  # the facts that lost a source are written anew
+        return receipt
 
     @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(
@@ -286,6 +309,54 @@ class TidalMemory(CompactingView):
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         return self._services.entry(self.scope, id)
 
+    def compactor(
+        self,
+        *,
+        max_tokens: int | None = None,
+        max_bytes: int | None = None,
+        summariser: Summariser | None = None,
+        counter: TokenCounter | None = None,
+        files: CurrentFiles | None = None,
+        nested: bool = False,
+    ) -> Compactor:
+        """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
+
+        ``summariser`` writes the summaries (default: extracts), ``counter`` counts tokens (default: about), and
+        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them). In a ``nested`` run, such
+        as a subagent's, questions are recorded as an agent's. Raises ``InvalidInput``.
+        """
+        from tidal_plugins.compaction.compactor import Compactor
+        from tidal_plugins.compaction.recorded import Recorder
+        from tidal_plugins.model.compaction import Size
+        from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter, check_protocol
+        from tidal_plugins.summarising.sizes import ApproximateCounter
+        from tidal_plugins.validation import check_int
+
+        services = self._services
+        settings = services.settings.compaction
+        tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
+        size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
+        return Compactor(
+            Recorder(services.writer, services.affect, services.worker, self.scope, nested),
+            services.preparations,
+            Size(tokens, size),
+            check_protocol(summariser, Summariser, "a summariser has a method summarise"),
+            check_protocol(counter, TokenCounter, "a counter has a method count") or ApproximateCounter(),
+            self.now,
+            check_protocol(files, CurrentFiles, "files has a root and a method read, such as DiskFiles(folder)"),
+        )
+
+    def warm(self) -> None:
+        """Load the models now, those of the embedder and the reranker, so that the first turn does not wait for them.
+
+        Opening loads none. It takes some tenths of a second with the default embedder, and writes nothing. Raises
+        ``EmbeddingError`` if the embedder fails.
+        """
+        if load := getattr(self._services.recaller.reranker, "load", None):
+            load()
+        self._services.writer.embedder.embed_queries([WARMING])
+        self.whisper(WARMING)
+
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)
     aremember = in_thread(remember)
@@ -293,3 +364,4 @@ class TidalMemory(CompactingView):
     arecall = in_thread(recall)
     awhisper = in_thread(whisper)
     aget = in_thread(get)
+    awarm = in_thread(warm)

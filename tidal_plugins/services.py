@@ -1,64 +1,73 @@
-"""The services of one store: everything that its views share, built once when the store is opened."""
+"""The services of a store: the parts that its views share, and how they are made, in order, when it is opened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from math import inf
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tidal_plugins.affect.default import check_estimator
-from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.affect.default import DefaultEmotion, check_estimator
+from tidal_plugins.affect.state import AffectLoop, AffectTuning
 from tidal_plugins.compaction.preparation import Preparations
-from tidal_plugins.components import Components
+from tidal_plugins.embedding.identity import StoreEmbedder
+from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.invalidation import SUPERSEDE, SupersessionFinder, SupersessionTuning
-from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
+from tidal_plugins.graph.handlers import READ, AgentModel, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.indexing.stale import ENTRIES
-from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.graph.stored import GraphTuning
+from tidal_plugins.graph.reader.budget import MODEL, Budget
+from tidal_plugins.ingestion.episodes import read_corrected, summarised
 from tidal_plugins.ingestion.indexing import INDEX, EntryIndexer
-from tidal_plugins.ingestion.tombstones import missing
+from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
+from tidal_plugins.ingestion.tombstones import missing, scrub
 from tidal_plugins.ingestion.uses import LINK, Linker
-from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.ingestion.writer import IngestionTuning, Writer, message_entry_id, stand_alone
 from tidal_plugins.jobs.handler import Done, Handler, run
-from tidal_plugins.jobs.queue import Jobs
+from tidal_plugins.jobs.queue import Jobs, JobTuning
+from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
-from tidal_plugins.maintenance.recurring import ConsolidationTuning
+from tidal_plugins.language.tagger import best_for
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope, bare_id
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.protocols import Embedder, check_embedder
+from tidal_plugins.protocols import (
+    ClaimExtractor,
+    CoverageAssessor,
+    Embedder,
+    EmotionEstimator,
+    GraphExtractor,
+    Redactor,
+    Reranker,
+    SentenceTagger,
+    Summariser,
+    check_embedder,
+    check_protocol,
+)
 from tidal_plugins.reading.sentences import TAG, SentenceReading
-from tidal_plugins.retrieval.federation import Federation
+from tidal_plugins.retrieval.boost import Boosts
+from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
 from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets
 from tidal_plugins.retrieval.understand import Request
 from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
-from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.shown import shown
+from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import A_PAGE, whole, withheld
-from tidal_plugins.storage.open import check_writable
-from tidal_plugins.storage.shorthands import read_meta
-from tidal_plugins.validation import check_number, label
+from tidal_plugins.storage.open import check_writable, open_replica, open_storage, path_of
+from tidal_plugins.storage.shorthands import read_meta, salt, secret
+from tidal_plugins.storage.sqlite.opening import Key
+from tidal_plugins.validation import check_flag, check_number
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tidal_plugins.dossiers.dossier import Dossiers
     from tidal_plugins.facts.mapping import Facts
-    from tidal_plugins.graph.graph import KnowledgeGraph
-    from tidal_plugins.graph.queries import Episodes
-    from tidal_plugins.ingestion.writer import Progress
-    from tidal_plugins.maintenance.consolidator import Consolidator
     from tidal_plugins.maintenance.thread import Maintenance
-    from tidal_plugins.model.reports import Backup, Check, Receipt, Retention
-    from tidal_plugins.presence.engine import PresenceEngine
     from tidal_plugins.storage.postgres.replica import ReplicaReads
 
 KINDS = (INDEX, LINK, SUPERSEDE, TAG, READ, ENTRIES, MODEL)
@@ -66,8 +75,162 @@ KINDS = (INDEX, LINK, SUPERSEDE, TAG, READ, ENTRIES, MODEL)
 
 T = TypeVar("T")
 
-WARMING = "What was said about the plans for next week?"
-"""A question that goes all the way through recall. Its vector stays in no store."""
+
+def open_services(
+    path: str | PathLike[str] | None,
+    *,
+    storage: Storage | None,
+    key: Key | None,
+    read_only: bool,
+    components: Components,
+    peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
+    settings: Settings | None,
+    clock: Callable[[], datetime],
+) -> Services:
+    """Open a store. Raises ``InvalidInput`` for an argument that does not fit, and ``StorageError``."""
+    if settings is None:
+        settings = Settings.model_construct()  # validators take milliseconds to build, and defaults need none
+    if not isinstance(settings, Settings):
+        raise InvalidInput(f"settings= takes Settings, such as Settings(recall={{'limit': 5}}), got {shown(settings)}")
+    if settings.tuning or "compact" in settings.compaction.model_fields_set:
+        from tidal_plugins.weights import check
+
+        check(settings)
+    others = checked_peers(peers)
+    if components.redactor and settings.recording.secrets == "keep":
+        raise InvalidInput(
+            "a redactor of your own replaces what it finds: give recording={'secrets': 'mask'} or 'refuse'"
+        )
+    if not callable(clock):
+        raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
+    storage = open_storage(path, storage, settings.storage, key, read_only=check_flag(read_only, "read_only"))
+    try:
+        return assemble(storage, components, others, settings, clock, read_only=read_only)
+    except InvalidInput:
+        if path is not None:
+            storage.close()
+        raise
+
+
+def assemble(
+    storage: Storage,
+    components: Components,
+    peers: Sequence[Peer],
+    settings: Settings,
+    clock: Callable[[], datetime],
+    *,
+    read_only: bool = False,
+) -> Services:
+    """Return the services of an open store. Each part is made of those before it."""
+    replica = None if settings.storage.read_url is None else open_replica(storage, settings.storage)
+    embedder, own, model = StoreEmbedder(components.embeds, storage), secret(storage), AgentModel()
+    emotion = DefaultEmotion(lambda: embedder.embedder) if components.emotion is ... else components.emotion
+    jobs = Jobs(storage, settings[JobTuning], clock, Throttle(settings[JobTuning].quiet), KINDS)
+    redaction = Redaction(components.redactor or DefaultRedactor(), settings.recording.secrets, own)
+    writer = Writer(storage, embedder, settings, own, jobs, model, redaction, components.claim_extractor)
+    recaller = Recaller(storage, embedder, settings, Boosts(storage, settings), components.reranker)
+    reader = recaller if replica is None else _on_replica(recaller, replica)
+    handlers = _handlers(writer, components)
+    worker = Worker(
+        jobs,
+        handlers.in_order(graph=settings.graph.enabled),
+        threaded=settings.graph.background and not read_only,
+    )
+    salt(storage)  # a new store gets its salt before anything is written
+    if not read_only:
+        scrub(storage)  # a forgetting may have been interrupted
+    return Services(
+        storage=storage,
+        writer=writer,
+        recaller=recaller,
+        reader=federation(reader, peers, writer.forgotten) if peers else reader,
+        affect=AffectLoop(storage, emotion, settings[AffectTuning]),
+        settings=settings,
+        preparations=Preparations(),
+        jobs=jobs,
+        handlers=handlers,
+        worker=worker,
+        components=components,
+        peers=peers,
+        path=path_of(storage),
+        clock=clock,
+        replica=replica,
+    )
+
+
+def _on_replica(recaller: Recaller, replica: ReplicaReads) -> Recaller:
+    """Return a recaller that a read replica may answer. All else asks the primary server."""
+    reads = cast(Storage, replica)
+    return replace(recaller, storage=reads, boosts=Boosts(reads, recaller.settings))
+
+
+def _handlers(writer: Writer, components: Components) -> Handlers:
+    storage, jobs, settings, frames = writer.storage, writer.jobs, writer.settings, writer.frames
+    episodes, budget = partial(read_corrected, storage), Budget(storage, settings.models, settings.zone)
+    return Handlers(
+        index=EntryIndexer(writer),
+        link=Linker(writer),
+        supersede=SupersessionFinder(storage, jobs, settings[SupersessionTuning], partial(stand_alone, writer)),
+        tag=SentenceReading(storage, jobs, lambda: components.tagger or best_for(writer.embedder.embedder)),
+        read=TurnReading(storage, jobs, settings, episodes, frames, message_entry_id, components.graph_extractor),
+        entries=GraphEntries(storage, jobs, settings, writer),
+        model=ModelReading(
+            storage,
+            jobs,
+            settings,
+            episodes,
+            frames,
+            message_entry_id,
+            writer.model,
+            budget,
+            partial(_facts, writer),
+            settings[IngestionTuning].summary_chars,
+            partial(summarised, writer),
+        ),
+    )
+
+
+def _facts(writer: Writer, scope: Scope) -> Facts:
+    from tidal_plugins.ingestion.forget import facts_of  # loaded when a model has read a fact
+
+    return facts_of(writer, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The components of a store, as the arguments of ``TidalMemory``. ``None`` means the default, or off.
+
+    Raises ``InvalidInput`` for one that does not fit its protocol.
+    """
+
+    embedder: Embedder | None = None
+    emotion: EmotionEstimator | EllipsisType | None = ...
+    summariser: Summariser | None = None
+    claim_extractor: ClaimExtractor | None = None
+    graph_extractor: GraphExtractor | None = None
+    reranker: Reranker | None = None
+    redactor: Redactor | None = None
+    assessor: CoverageAssessor | None = None
+    tagger: SentenceTagger | None = None
+
+    def __post_init__(self) -> None:
+        check_protocol(self.summariser, Summariser, "a summariser has a method summarise")
+        check_protocol(self.reranker, Reranker, "a reranker has a method rerank")
+        check_protocol(self.assessor, CoverageAssessor, "an assessor has a method assess")
+        check_protocol(self.redactor, Redactor, "a redactor has a method find")
+        check_protocol(self.tagger, SentenceTagger, "a tagger has a method tag")
+        check_protocol(self.claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
+        check_protocol(self.graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
+        if self.embedder is not None:
+            check_embedder(self.embedder)
+        if self.emotion is not ...:
+            check_protocol(self.emotion, EmotionEstimator, "an emotion estimator has a method estimate")
+        check_estimator(self.emotion, self.embeds)
+
+    @property
+    def embeds(self) -> Embedder:
+        """Return the embedder, the default one if none was given."""
+        return OnnxEmbedder() if self.embedder is None else self.embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +276,10 @@ class Services:
     handlers: Handlers
     worker: Worker
     components: Components
+    peers: Sequence[Peer]
     path: str
     clock: Callable[[], datetime]
-    replica: ReplicaReads | None = None
+    replica: ReplicaReads | None
     upkeep: list[Maintenance] = field(default_factory=list)
 
     def now(self) -> datetime:
@@ -162,73 +326,6 @@ class Services:
         seeds = Seeds(self.storage, self.settings, request.scope).recent(request.now, of={hit.id for hit in found.hits})
         return str(seeds[0]) if seeds else ""
 
-    def warm(self, scope: Scope) -> None:
-        """Load the models, and whatever else a first recall waits for."""
-        if load := getattr(self.recaller.reranker, "load", None):
-            load()
-        self.writer.embedder.embed_queries([WARMING])
-        asked = Request.of_turn(
-            scope, WARMING, self.now(), self.settings, self.affect, exclude=(), session=None, affect=None
-        )
-        self.whisper(asked)
-
-    def forget(
-        self,
-        scope: Scope,
-        ids: Collection[str],
-        source: str | None,
-        thread: str | None,
-        *,
-        everywhere: bool,
-        dry_run: bool,
-    ) -> Receipt:
-        """Remove entries and episodes for good and return a receipt. Raises ``InvalidInput``."""
-        from tidal_plugins.ingestion.forget import forget, named
-
-        if not ids and source is None and thread is None:
-            raise InvalidInput("say what to forget: ids, source= or thread=")
-        source, thread = label(source, "source"), label(thread, "thread")
-        source = source and self.writer.redaction.known(source)
-        chosen, now = named(self.storage, scope, ids, source, thread), self.now()
-        forgotten = forget(self.writer, scope, chosen, now, source=source, everywhere=everywhere, dry_run=dry_run)
-        if not dry_run:
-            self.worker.call(scope)  # the facts that lost a source are written anew
-        return forgotten
-
-    def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
-        """Remove everything that a scope has, for good, and return a receipt."""
-        from tidal_plugins.ingestion.forget import erase_scope
-
-        with self.worker.recording(scope):
-            return erase_scope(self.writer, scope, self.now(), below=below)
-
-    def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
-        """Give the store the vectors of an embedder, which every view uses from then on."""
-        from tidal_plugins.ingestion.reembed import reembed
-
-        check_embedder(embedder)
-        check_estimator(self.affect.estimator, embedder)
-        return reembed(self.writer, embedder, self.now, progress)
-
-    def check(self, repair: bool) -> Check:
-        from tidal_plugins.maintenance.check import check
-
-        return check(self.writer, self.handlers.index, self.now(), repair)
-
-    def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
-        from tidal_plugins.maintenance.backups import back_up
-
-        return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
-
-    def ledger(self, scope: Scope) -> Ledger:
-        return Ledger(
-            self.storage,
-            scope,
-            self.settings,
-            partial(missing, self.storage, scope),
-            self.writer.redaction.value,
-        )
-
     def dossiers(self, scope: Scope) -> Dossiers:
         from tidal_plugins.dossiers.dossier import Dossiers
 
@@ -246,35 +343,6 @@ class Services:
             raise missing(self.storage, scope, id)
         return found[id]
 
-    def episodes(self, scope: Scope) -> Episodes:
-        """Return a function that reads episodes of a scope by id, with their words as they were corrected."""
-        from tidal_plugins.ingestion.episodes import read_corrected
-
-        return partial(read_corrected, self.storage, scope)
-
-    def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
-        """Return the arguments of a graph of a scope."""
-
-        def embed(names: Sequence[str]) -> list[NDArray[np.float32]]:
-            return [query.vector for query in self.writer.embedder.embed_queries(names)]
-
-        return self.storage, scope, self.now, self.settings[GraphTuning], self.episodes(scope), embed
-
-    def graph(self, scope: Scope) -> KnowledgeGraph:
-        from tidal_plugins.graph.graph import KnowledgeGraph
-
-        return KnowledgeGraph(*self.graph_parts(scope))
-
-    def presence(self, scope: Scope) -> PresenceEngine:
-        from tidal_plugins.presence.engine import PresenceEngine
-
-        return PresenceEngine(self.storage, scope, self.settings, self.components.summariser)
-
-    def facts(self, scope: Scope) -> Facts:
-        from tidal_plugins.ingestion.forget import facts_of
-
-        return facts_of(self.writer, scope)
-
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already,
         and ``ReadOnly``."""
@@ -289,12 +357,20 @@ class Services:
         """Wait at most ``timeout`` seconds for queued work, end the threads and close the store."""
         if check_number(timeout, "timeout", 0, inf):
             self.worker.drain(timeout)
+        self._stop()
+        self.storage.close()
+
+    def reopened(self) -> Services:
+        """End the threads, and return services of the same store, which has other contents by now."""
+        self._stop()
+        return assemble(self.storage, self.components, self.peers, self.settings, self.clock)
+
+    def _stop(self) -> None:
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
         self.worker.stop()
         if self.replica is not None:
             self.replica.close()
-        self.storage.close()
 
     def do(
         self,
@@ -310,26 +386,3 @@ class Services:
         done = run(self.jobs, handler, scope, limit=limit, subjects=subjects, failed=failed, wait=wait)
         self.jobs.settle(scope)
         return done
-
-    def consolidator(self, scope: Scope) -> Consolidator:
-        from tidal_plugins.maintenance.consolidator import Consolidator
-        from tidal_plugins.maintenance.tiers import Retainer
-
-        return Consolidator(
-            self.writer,
-            scope,
-            self.components.summariser,
-            refresh=self.dossiers(scope).refresh_due,
-            learn=partial(self.handlers.learn, self.jobs, scope, self.settings[ConsolidationTuning].batch),
-            expire=partial(Retainer(self.writer, scope).run, dry_run=False) if self.settings.retention else None,
-        )
-
-    def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
-        """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
-        from tidal_plugins.maintenance.tiers import Retainer
-        from tidal_plugins.model.reports import combined
-
-        more = self.storage.scopes(scope, Where(include_archived=True)) if below else []
-        now = self.now()
-        found = [Retainer(self.writer, one).run(now, dry_run=dry_run) for one in sorted({scope, *more})]
-        return combined(found)

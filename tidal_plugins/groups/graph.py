@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
@@ -14,6 +14,7 @@ from tidal_plugins.graph.handlers import BATCH, READ
 from tidal_plugins.graph.portable import Format
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.graph.stored import GraphTuning
+from tidal_plugins.ingestion.episodes import read_corrected
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Extracted, Mirrored, Pending, Relation
 from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
@@ -22,6 +23,10 @@ from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.transactions import retry
 from tidal_plugins.validation import MAX_LABEL, check_flag, clean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,7 +51,11 @@ class Graph(KnowledgeGraph):
     """
 
     def __init__(self, services: Services, scope: Scope) -> None:
-        super().__init__(*services.graph_parts(scope))
+        def embed(names: Sequence[str]) -> list[NDArray[np.float32]]:
+            return [query.vector for query in services.writer.embedder.embed_queries(names)]
+
+        episodes = partial(read_corrected, services.storage, scope)
+        super().__init__(services.storage, scope, services.now, services.settings[GraphTuning], episodes, embed)
         self._services = services
 
     def index_pending(self, limit: int | None = None, *, failed: bool = False) -> Extracted:
@@ -174,9 +183,9 @@ class Graph(KnowledgeGraph):
             raise InvalidInput("give a sink, such as tidal_plugins.apps.graphs.Neo4jSink")
         clean(sink.name, max_chars=MAX_LABEL, name="the name of a sink")
         check_flag(full, "full")
-        storage, episodes = self._services.storage, self._services.episodes(self._scope)
+        storage = self._services.storage
         check_writable(storage)
-        return mirror(storage, self._scope, sink, episodes, self._services.now(), full=full)
+        return mirror(storage, self._scope, sink, self._episodes, self._services.now(), full=full)
 
     def pending(self) -> list[Pending]:
         """List the episodes that are still to be read, with the last error of each.

@@ -1,22 +1,33 @@
-"""Maintenance: consolidation on request or on a thread, and its undo."""
+"""Maintenance: consolidation on request or on a thread, its undo, what was done, and figures to watch."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.facts.invalidation import SUPERSEDE
+from tidal_plugins.graph.handlers import READ
+from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.gate import Admitted, admitted
-from tidal_plugins.ingestion.tombstones import noted_erasures
+from tidal_plugins.ingestion.tombstones import UNSCRUBBED, noted_erasures
+from tidal_plugins.maintenance.consolidator import Consolidator
+from tidal_plugins.maintenance.recurring import ConsolidationTuning
 from tidal_plugins.maintenance.runs import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
+from tidal_plugins.maintenance.tiers import Retainer, count_tiers
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Compacted
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.reports import Consolidation, Erasure, MaintenanceRun, Retention
+from tidal_plugins.model.reports import Consolidation, Erasure, MaintenanceRun, Retention, Stats, combined
 from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
-from tidal_plugins.storage.capabilities import question
+from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.capabilities import count_keys, measures, question, within_deadline
+from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.validation import check_flag
 
 
@@ -35,11 +46,11 @@ class MaintenanceGroup:
         small transactions. It is safe to interrupt and to run concurrently.
         """
         at = self._services.now() if now is None else aware(now, "now")
-        return self._services.consolidator(self._scope).run(at)
+        return self._consolidator.run(at)
 
     def undo(self, run: str) -> int:
         """Put back what a run changed, and return how many changes that were. Raises ``NotFound``."""
-        return self._services.consolidator(self._scope).undo(run, self._services.now())
+        return self._consolidator.undo(run, self._services.now())
 
     def expire(self, *, dry_run: bool = False, below: bool = False) -> Retention:
         """Forget what ``Settings.retention`` no longer keeps in this scope, and report it.
@@ -48,7 +59,10 @@ class MaintenanceGroup:
         its scope. ``dry_run`` only reports what would go. ``below`` takes the scopes that begin with this one along.
         """
         looks, deep = check_flag(dry_run, "dry_run"), check_flag(below, "below")
-        return self._services.expire(self._scope, dry_run=looks, below=deep)
+        writer, now = self._services.writer, self._services.now()
+        more = writer.storage.scopes(self._scope, Where(include_archived=True)) if deep else []
+        scopes = sorted({self._scope, *more})
+        return combined([Retainer(writer, scope).run(now, dry_run=looks) for scope in scopes])
 
     def start(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
         """Run in the background: now, and ``interval`` after the end of each run, until the memory is closed.
@@ -96,3 +110,48 @@ class MaintenanceGroup:
     aexpire = in_thread(expire)
     aundo = in_thread(undo)
     aadmitted = in_thread(admitted)
+
+    @property
+    def _consolidator(self) -> Consolidator:
+        services, scope = self._services, self._scope
+        return Consolidator(
+            services.writer,
+            scope,
+            services.components.summariser,
+            refresh=services.dossiers(scope).refresh_due,
+            learn=partial(services.handlers.learn, services.jobs, scope, services.settings[ConsolidationTuning].batch),
+            expire=partial(Retainer(services.writer, scope).run, dry_run=False)
+            if services.settings.retention
+            else None,
+        )
+
+
+def stats(services: Services, scope: Scope) -> Stats:
+    """Return the figures of a scope, as of one state of the store."""
+    storage = services.storage
+    with within_deadline(storage), storage.snapshot():
+        kinds = Counter[str]()
+        for (kind, _), volume in storage.statistics(scope).volumes.items():
+            kinds[kind] += volume.entries
+        tiers = count_tiers(storage, scope, services.now())
+        waiting = count_keys(storage, scope, [READ, SUPERSEDE, MODEL])
+        try:
+            unscrubbed = bool(read_meta(storage, UNSCRUBBED))
+        except Corrupt:  # it stands on a damaged page, if it is there
+            unscrubbed = True
+        figures = measures(storage)
+        used = services.handlers.model.budget.usage(scope, services.now())
+    left = figures.file_bytes + figures.log_bytes if unscrubbed else 0
+    return Stats(
+        entries=kinds.total(),
+        waiting=waiting,
+        file_bytes=figures.file_bytes,
+        log_bytes=figures.log_bytes,
+        unscrubbed_bytes=left,
+        slow=figures.slow,
+        timeouts=figures.timeouts,
+        log_lost=figures.log_lost,
+        reader=used,
+        kinds=dict(+kinds),
+        tiers=tiers,
+    )

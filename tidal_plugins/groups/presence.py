@@ -1,4 +1,4 @@
-"""The presence: what stays on the memory's mind between conversations, and what it says unprompted."""
+"""The presence, which is on the memory's mind between conversations, and the mood [Tidal §3–5]."""
 
 from __future__ import annotations
 
@@ -155,7 +155,8 @@ class PresenceGroup:
 
     @property
     def _engine(self) -> PresenceEngine:
-        return self._services.presence(self._scope)
+        services = self._services
+        return PresenceEngine(services.storage, self._scope, services.settings, services.components.summariser)
 
     def _at(self, now: datetime | None) -> datetime:
         return self._services.now() if now is None else aware(now, "now")
@@ -195,3 +196,17 @@ def _duration(given: timedelta, name: str) -> timedelta:
     if not isinstance(given, timedelta) or not timedelta(0) <= given <= LONGEST:
         raise InvalidInput(f"{name}= is a timedelta of at most {LONGEST.days} days, got {shown(given)}")
     return given
+
+
+@dataclass(frozen=True, slots=True)
+class AffectGroup:
+    """The affect state of one scope."""
+
+    _services: Services = field(repr=False)
+    _scope: Scope
+
+    def state(self) -> Affect:
+        """Return the current affect state, relaxed to now."""
+        return self._services.affect.current(self._scope, self._services.now())
+
+    astate = in_thread(state)

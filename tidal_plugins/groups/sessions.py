@@ -1,21 +1,24 @@
-"""Sessions: what an agent opens to write signals under a policy, with an audit [tidalDB]."""
+"""Sessions, in which agents write signals under a policy and an audit, and the signals of the scope [tidalDB]."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import NotFound, SessionClosed
+from tidal_plugins.ingestion.tombstones import missing
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot
+from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot, Signal, SignalTally
 from tidal_plugins.services import Services
 from tidal_plugins.sessions import policies as engine
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.sessions.session import Session
+from tidal_plugins.sessions.session import Session, to_signal
 from tidal_plugins.storage.capabilities import question
 from tidal_plugins.validation import MAX_METADATA_BYTES, check_flag, check_page, label, mapping
 
@@ -165,4 +168,36 @@ class Sessions:
 
     @property
     def _ledger(self) -> Ledger:
-        return self._services.ledger(self._scope)
+        return _ledger(self._services, self._scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """The signals of one scope outside any session. Every method has an async twin."""
+
+    _services: Services = field(repr=False)
+    _scope: Scope
+
+    def add(self, type: str, entry_id: str, weight: float = 1.0, at: datetime | None = None) -> Signal:
+        """Store a signal on an entry, and return it with its score. No policy applies.
+
+        ``weight`` is at least 0; ``at`` is when it happened (default: now). Raises ``NotFound`` for an unknown entry,
+        and ``InvalidInput`` for an unknown type or an episode.
+        """
+        settings, now = self._services.settings, self._services.now()
+        return _ledger(self._services, self._scope).share(
+            to_signal(settings, type, entry_id, weight, at, None, now), now
+        )
+
+    @question
+    def tally(self) -> SignalTally:
+        """Return the scores of the signals by type and entry, and their counts by type."""
+        return _ledger(self._services, self._scope).tally(self._services.now())
+
+    aadd = in_thread(add)
+    atally = in_thread(tally)
+
+
+def _ledger(services: Services, scope: Scope) -> Ledger:
+    unknown = partial(missing, services.storage, scope)
+    return Ledger(services.storage, scope, services.settings, unknown, services.writer.redaction.value)

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import copy
 from datetime import datetime
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tidal_plugins.aio import in_thread, to_thread
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.settings import Settings
 from tidal_plugins.validation import check_flag
 
 if TYPE_CHECKING:
     from tidal_plugins.facts.mapping import Facts
-    from tidal_plugins.groups.affect import AffectGroup
-    from tidal_plugins.groups.associations import Associations
-    from tidal_plugins.groups.capsule import CapsuleGroup
-    from tidal_plugins.groups.documents import Documents
-    from tidal_plugins.groups.dossiers import Dossiers
-    from tidal_plugins.groups.entries import Entries
-    from tidal_plugins.groups.episodes import Episodes
+    from tidal_plugins.groups.dossiers import CapsuleGroup, Dossiers
+    from tidal_plugins.groups.entries import Documents, Entries, Episodes
     from tidal_plugins.groups.graph import Graph
+    from tidal_plugins.groups.links import Associations, Supersessions
     from tidal_plugins.groups.maintenance import MaintenanceGroup
-    from tidal_plugins.groups.presence import PresenceGroup
-    from tidal_plugins.groups.sessions import Sessions
-    from tidal_plugins.groups.signals import Signals
-    from tidal_plugins.groups.supersessions import Supersessions
+    from tidal_plugins.groups.presence import AffectGroup, PresenceGroup
+    from tidal_plugins.groups.sessions import Sessions, Signals
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.model.fence import Frames
-    from tidal_plugins.model.reports import Check, Receipt, Stats
+    from tidal_plugins.model.reports import Backup, Check, Receipt, Stats
     from tidal_plugins.protocols import Embedder
     from tidal_plugins.services import Services
     from tidal_plugins.settings import Settings
@@ -62,7 +58,7 @@ class View:
     @property
     def episodes(self) -> Episodes:
         """Return the recorded turns, verbatim: by id, by thread, by time."""
-        from tidal_plugins.groups.episodes import Episodes
+        from tidal_plugins.groups.entries import Episodes
 
         return Episodes(self._services, self.scope)
 
@@ -76,14 +72,16 @@ class View:
     @property
     def documents(self) -> Documents:
         """Return the texts in several parts, such as files, by source."""
-        from tidal_plugins.groups.documents import Documents
+        from tidal_plugins.groups.entries import Documents
 
         return Documents(self._services, self.scope)
 
     @property
     def facts(self) -> Facts:
         """Return the named facts, a mapping with history and conflicts."""
-        return self._services.facts(self.scope)
+        from tidal_plugins.ingestion.forget import facts_of
+
+        return facts_of(self._services.writer, self.scope)
 
     @property
     def graph(self) -> Graph:
@@ -95,7 +93,7 @@ class View:
     @property
     def associations(self) -> Associations:
         """Return the links between memories that come up together."""
-        from tidal_plugins.groups.associations import Associations
+        from tidal_plugins.groups.links import Associations
 
         return Associations(self._services, self.scope)
 
@@ -109,7 +107,7 @@ class View:
     @property
     def capsule(self) -> CapsuleGroup:
         """Return the capsule: nine short sections that a new session begins with."""
-        from tidal_plugins.groups.capsule import CapsuleGroup
+        from tidal_plugins.groups.dossiers import CapsuleGroup
 
         return CapsuleGroup(self._services, self.scope)
 
@@ -123,14 +121,14 @@ class View:
     @property
     def signals(self) -> Signals:
         """Return the signals of the scope itself."""
-        from tidal_plugins.groups.signals import Signals
+        from tidal_plugins.groups.sessions import Signals
 
         return Signals(self._services, self.scope)
 
     @property
     def supersessions(self) -> Supersessions:
         """Return which statements hold no more because later ones gave another value."""
-        from tidal_plugins.groups.supersessions import Supersessions
+        from tidal_plugins.groups.links import Supersessions
 
         return Supersessions(self._services, self.scope)
 
@@ -151,7 +149,7 @@ class View:
     @property
     def affect(self) -> AffectGroup:
         """Return the mood."""
-        from tidal_plugins.groups.affect import AffectGroup
+        from tidal_plugins.groups.presence import AffectGroup
 
         return AffectGroup(self._services, self.scope)
 
@@ -179,14 +177,6 @@ class View:
         """Return the time by this memory's clock."""
         return self._services.now()
 
-    def warm(self) -> None:
-        """Load the models now, those of the embedder and the reranker, so that the first turn does not wait for them.
-
-        Opening loads none. It takes some tenths of a second with the default embedder, and writes nothing. Raises
-        ``EmbeddingError`` if the embedder fails.
-        """
-        self._services.warm(self.scope)
-
     def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> int:
         """Give the store the vectors of another embedder, in every scope; return how many passages were embedded.
 
@@ -198,7 +188,13 @@ class View:
         Raises ``EmbeddingError`` if the embedder fails, and ``Conflict`` if another call with another embedder is
         under way. The store keeps its vectors then.
         """
-        return self._services.reembed(embedder, progress)
+        from tidal_plugins.affect.default import check_estimator
+        from tidal_plugins.ingestion.reembed import reembed
+        from tidal_plugins.protocols import check_embedder
+
+        check_embedder(embedder)
+        check_estimator(self._services.affect.estimator, embedder)
+        return reembed(self._services.writer, embedder, self.now, progress)
 
     def erase_scope(self, *, below: bool = False) -> Receipt:
         """Remove everything that this scope has, for good: entries, episodes, facts, the graph, dossiers and sessions.
@@ -207,7 +203,11 @@ class View:
         are not touched. No hash stays, so that the same text may be captured again; the name of the scope stays in the
         file. The receipt counts what went, and says why bytes are left, if any are.
         """
-        return self._services.erase_scope(self.scope, below=check_flag(below, "below"))
+        from tidal_plugins.ingestion.forget import erase_scope
+
+        deep, services = check_flag(below, "below"), self._services
+        with services.worker.recording(self.scope):
+            return erase_scope(services.writer, self.scope, self.now(), below=deep)
 
     def check(self, *, repair: bool = False) -> Check:
         """Read the whole store, all its scopes, and return what is wrong with it.
@@ -220,7 +220,60 @@ class View:
         vectors by embedding texts again. It removes nothing that is intact, and ``Check.lost`` says what only a backup
         has. Raises ``EmbeddingError`` if texts cannot be embedded, and ``StorageError``.
         """
-        return self._services.check(check_flag(repair, "repair"))
+        from tidal_plugins.maintenance.check import check
+
+        mends, services = check_flag(repair, "repair"), self._services
+        return check(services.writer, services.handlers.index, self.now(), mends)
+
+    def backup(self, path: str | PathLike[str], *, replace: bool = False, damaged: bool = False) -> Backup:
+        """Write the store, all its scopes, as it is now to a file, and return what the file holds.
+
+        The store stays in use, by this process and by others. The copy is verified as :meth:`check` does before it gets
+        its name, and an interrupted backup leaves nothing under it. The backup of an encrypted memory is encrypted with
+        the same key. :func:`tidal_plugins.restore` is the way back.
+
+        Args:
+            path: the file to write, in a folder that exists.
+            replace: whether a file that is there may be replaced.
+            damaged: whether to keep the copy of a store that has faults.
+
+        Raises ``Conflict`` if there is a file already, ``Corrupt`` if the store has faults, ``InvalidInput`` for a
+        store that is no file, and ``StorageError``.
+        """
+        from tidal_plugins.maintenance.backups import back_up
+
+        return back_up(self._services.storage, path, self.now(), replace=replace, damaged=damaged)
+
+    def export(self, path: str | PathLike[str], *, replace: bool = False) -> int:
+        """Write the whole memory, all its scopes, to one file, and return the number of its lines.
+
+        The file is JSON lines, compressed if its name ends with ``.gz``, with everything that :meth:`load` needs to
+        make the same memory on any engine: entries with their vectors, episodes, facts, the graph, sessions, ids and
+        tombstones, and the key of the store, in clear. The same memory gives the same bytes. The memory stays in use,
+        and an interrupted export leaves nothing under the name. ``replace`` admits replacing a file.
+
+        Raises ``Conflict`` if there is a file already, ``Corrupt`` if the memory is damaged, and ``StorageError``.
+        """
+        from tidal_plugins.maintenance.export import export
+
+        return export(self._services.storage, path, replace=replace)
+
+    def load(self, path: str | PathLike[str]) -> int:
+        """Fill this memory, which must be new, with an exported one; return how many lines were loaded.
+
+        Ids and citations stay the same. All is loaded in one transaction, or nothing. Views of other scopes that were
+        made before must be made anew. Raises ``Conflict`` if anything was ever stored here, ``StorageError`` for a file
+        that is no export and for one of a later version, ``Corrupt`` for one that was truncated or
+        altered, and ``InvalidInput`` on a view of another memory.
+        """
+        from tidal_plugins.maintenance.export import load
+
+        if self.opened is not self:
+            raise InvalidInput("load into the memory that opened the store, not into a view of another scope")
+        lines = load(self._services.writer, path)
+        self._services = self._services.reopened()
+        self._services.worker.resume(self.scope)
+        return lines
 
     def close(self, *, timeout: float = 0.0) -> None:
         """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
@@ -237,16 +290,18 @@ class View:
         They hold no text of a memory. Tiers are counted in the columns that recall reads, which the first call loads if
         no recall has. Raises ``Closed``, and ``QueryTimeout``.
         """
-        from tidal_plugins.groups.stats import stats
+        from tidal_plugins.groups.maintenance import stats
 
         return stats(self._services, self.scope)
 
     astats = in_thread(stats)
-    awarm = in_thread(warm)
     areembed = in_thread(reembed)
     aerase_scope = in_thread(erase_scope)
     acheck = in_thread(check)
     aclose = in_thread(close)
+    abackup = in_thread(backup)
+    aexport = in_thread(export)
+    aload = in_thread(load)
 
     def __enter__(self) -> Self:
         return self

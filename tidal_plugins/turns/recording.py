@@ -31,7 +31,7 @@ class Recorder:
     """Records turns that are over, each once, whether a history comes with ids or is passed whole without them.
 
     A turn that this process recorded under its ids is skipped, however often it comes again. The others are matched
-    with the episodes of the thread (:meth:`tidal_plugins.groups.episodes.Episodes.match`), across processes as well. A
+    with the episodes of the thread (:meth:`tidal_plugins.groups.entries.Episodes.match`), across processes as well. A
     turn that was regenerated or edited is an episode of its own, and the one in whose place it stands leaves recall.
     """
 

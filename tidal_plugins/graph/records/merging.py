@@ -126,7 +126,7 @@ def forget_merges(storage: Storage, scope: Scope, gone: Collection[str], now: da
 # proposals
 
 
-Embed = Callable[[Sequence[str]], "NDArray[np.float32]"]
+Embed = Callable[[Sequence[str]], Sequence["NDArray[np.float32]"]]
 
 SHARED = 0.3
 """Share of the rare groups of letters that two names must have in common to be compared at all."""

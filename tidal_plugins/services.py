@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from math import inf
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop, AffectTuning
+from tidal_plugins.background import KINDS, Handlers
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.facts.invalidation import SUPERSEDE, SupersessionFinder, SupersessionTuning
-from tidal_plugins.graph.handlers import READ, AgentModel, GraphEntries, ModelReading, TurnReading
-from tidal_plugins.graph.indexing.stale import ENTRIES
-from tidal_plugins.graph.reader.budget import MODEL, Budget
-from tidal_plugins.ingestion.episodes import read_corrected, summarised
-from tidal_plugins.ingestion.indexing import INDEX, EntryIndexer
+from tidal_plugins.facts.invalidation import SupersessionTuning
+from tidal_plugins.graph.handlers import AgentModel
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
 from tidal_plugins.ingestion.tombstones import missing, scrub
-from tidal_plugins.ingestion.uses import LINK, Linker
-from tidal_plugins.ingestion.writer import IngestionTuning, Writer, message_entry_id, stand_alone
-from tidal_plugins.jobs.handler import Done, Handler, run
+from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import Jobs, JobTuning
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
-from tidal_plugins.language.tagger import best_for
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Entry, Scope, bare_id
 from tidal_plugins.model.recall import Recall, Whisper
@@ -48,7 +41,6 @@ from tidal_plugins.protocols import (
     check_embedder,
     check_protocol,
 )
-from tidal_plugins.reading.sentences import TAG, SentenceReading
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
 from tidal_plugins.retrieval.pipeline import Recaller, hide_secrets
@@ -66,14 +58,8 @@ from tidal_plugins.validation import check_flag, check_number
 
 if TYPE_CHECKING:
     from tidal_plugins.dossiers.dossier import Dossiers
-    from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.storage.postgres.replica import ReplicaReads
-
-KINDS = (INDEX, LINK, SUPERSEDE, TAG, READ, ENTRIES, MODEL)
-"""The kinds of jobs."""
-
-T = TypeVar("T")
 
 
 def open_services(
@@ -130,7 +116,7 @@ def assemble(
     writer = Writer(storage, embedder, settings, own, jobs, model, redaction, components.claim_extractor)
     recaller = Recaller(storage, embedder, settings, Boosts(storage, settings), components.reranker)
     reader = recaller if replica is None else _on_replica(recaller, replica)
-    handlers = _handlers(writer, components)
+    handlers = Handlers.of(writer, components.tagger, components.graph_extractor)
     worker = Worker(
         jobs,
         handlers.in_order(graph=settings.graph.enabled),
@@ -162,38 +148,6 @@ def _on_replica(recaller: Recaller, replica: ReplicaReads) -> Recaller:
     """Return a recaller that a read replica may answer. All else asks the primary server."""
     reads = cast(Storage, replica)
     return replace(recaller, storage=reads, boosts=Boosts(reads, recaller.settings))
-
-
-def _handlers(writer: Writer, components: Components) -> Handlers:
-    storage, jobs, settings, frames = writer.storage, writer.jobs, writer.settings, writer.frames
-    episodes, budget = partial(read_corrected, storage), Budget(storage, settings.models, settings.zone)
-    return Handlers(
-        index=EntryIndexer(writer),
-        link=Linker(writer),
-        supersede=SupersessionFinder(storage, jobs, settings[SupersessionTuning], partial(stand_alone, writer)),
-        tag=SentenceReading(storage, jobs, lambda: components.tagger or best_for(writer.embedder.embedder)),
-        read=TurnReading(storage, jobs, settings, episodes, frames, message_entry_id, components.graph_extractor),
-        entries=GraphEntries(storage, jobs, settings, writer),
-        model=ModelReading(
-            storage,
-            jobs,
-            settings,
-            episodes,
-            frames,
-            message_entry_id,
-            writer.model,
-            budget,
-            partial(_facts, writer),
-            settings[IngestionTuning].summary_chars,
-            partial(summarised, writer),
-        ),
-    )
-
-
-def _facts(writer: Writer, scope: Scope) -> Facts:
-    from tidal_plugins.ingestion.forget import facts_of  # loaded when a model has read a fact
-
-    return facts_of(writer, scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,34 +185,6 @@ class Components:
     def embeds(self) -> Embedder:
         """Return the embedder, the default one if none was given."""
         return OnnxEmbedder() if self.embedder is None else self.embedder
-
-
-@dataclass(frozen=True, slots=True)
-class Handlers:
-    """Who does the jobs of each kind."""
-
-    index: EntryIndexer
-    link: Linker
-    supersede: SupersessionFinder
-    tag: SentenceReading
-    read: TurnReading
-    entries: GraphEntries
-    model: ModelReading
-
-    def in_order(self, *, graph: bool) -> Sequence[Handler[Any]]:
-        """Return the handlers in the order in which a worker asks them, without the reading if ``graph`` is off."""
-        first = (self.index, self.link, self.supersede, self.tag)
-        return (*first, self.read, self.entries, self.model) if graph else (*first, self.entries, self.model)
-
-    def learn(self, jobs: Jobs, scope: Scope, limit: int) -> int:
-        """Do what waits in a scope, reading ``limit`` turns at most, and return how many were read."""
-        run(jobs, self.link, scope)
-        run(jobs, self.supersede, scope)
-        run(jobs, self.tag, scope)
-        read = run(jobs, self.read, scope, limit=limit)
-        run(jobs, self.entries, scope)
-        jobs.settle(scope)
-        return sum(one.episodes for one in read.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,18 +297,3 @@ class Services:
         self.worker.stop()
         if self.replica is not None:
             self.replica.close()
-
-    def do(
-        self,
-        handler: Handler[T],
-        scope: Scope,
-        *,
-        limit: int | None = None,
-        subjects: Collection[str] | None = None,
-        failed: bool = False,
-        wait: bool = False,
-    ) -> Done[T]:
-        """Do the jobs of one kind in a scope here and now. The arguments are those of ``run``."""
-        done = run(self.jobs, handler, scope, limit=limit, subjects=subjects, failed=failed, wait=wait)
-        self.jobs.settle(scope)
-        return done

@@ -66,7 +66,7 @@ class Graph(KnowledgeGraph):
         that others are reading. The model of ``read_with`` reads them next, as far as today's budget goes.
         """
         most, handlers = None if limit is None else checked_limit(limit), self._services.handlers
-        found, do = Extracted(), partial(self._services.do, scope=self._scope, wait=most is None)
+        found, do = Extracted(), partial(handlers.do, scope=self._scope, wait=most is None)
         do(handlers.tag, failed=failed)
         for handler in (handlers.read, handlers.model):
             done = do(handler, limit=most, failed=failed)
@@ -151,8 +151,8 @@ class Graph(KnowledgeGraph):
         with services.storage.transaction():
             id_ = state(services.storage, scope, said, services.settings[GraphTuning], now)
         made, entries = self.relation(id_), services.handlers.entries
-        services.do(entries, scope, subjects={id_, made.subject, made.object})
-        services.do(entries, scope, limit=BATCH)  # what it has ended, unless much waits
+        services.handlers.do(entries, scope, subjects={id_, made.subject, made.object})
+        services.handlers.do(entries, scope, limit=BATCH)  # what it has ended, unless much waits
         return made
 
     @_followed

@@ -57,7 +57,7 @@ class Associations:
         Turns are linked in the background after ``record``. When this returns, everything recorded before is linked,
         what failed before included.
         """
-        return sum(self._services.do(self._services.handlers.link, self._scope, failed=True).results)
+        return sum(self._services.handlers.do(self._services.handlers.link, self._scope, failed=True).results)
 
     alinks = in_thread(links)
     alink_pending = in_thread(link_pending)
@@ -103,7 +103,9 @@ class Supersessions:
         The background does this after every ``record``. When it returns, everything recorded before was looked
         through, what failed before included.
         """
-        return sum(self._services.do(self._services.handlers.supersede, self._scope, failed=True, wait=True).results)
+        return sum(
+            self._services.handlers.do(self._services.handlers.supersede, self._scope, failed=True, wait=True).results
+        )
 
     alist = in_thread(list)
     aundo = in_thread(undo)

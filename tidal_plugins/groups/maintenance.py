@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
+from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import Corrupt
@@ -14,8 +14,6 @@ from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.gate import Admitted, admitted
 from tidal_plugins.ingestion.tombstones import UNSCRUBBED, noted_erasures
-from tidal_plugins.maintenance.consolidator import Consolidator
-from tidal_plugins.maintenance.recurring import ConsolidationTuning
 from tidal_plugins.maintenance.runs import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.maintenance.tiers import Retainer, count_tiers
@@ -29,6 +27,9 @@ from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.capabilities import count_keys, measures, question, within_deadline
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.validation import check_flag
+
+if TYPE_CHECKING:
+    from tidal_plugins.maintenance.consolidator import Consolidator
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +114,10 @@ class MaintenanceGroup:
 
     @property
     def _consolidator(self) -> Consolidator:
-        services, scope = self._services, self._scope
-        return Consolidator(
-            services.writer,
-            scope,
-            services.components.summariser,
-            refresh=services.dossiers(scope).refresh_due,
-            learn=partial(services.handlers.learn, services.jobs, scope, services.settings[ConsolidationTuning].batch),
-            expire=partial(Retainer(services.writer, scope).run, dry_run=False)
-            if services.settings.retention
-            else None,
-        )
+        from tidal_plugins.maintenance.consolidator import Consolidator
+
+        services, summariser = self._services, self._services.components.summariser
+        return Consolidator(services.writer, services.recaller, services.handlers, self._scope, summariser)
 
 
 def stats(services: Services, scope: Scope) -> Stats:

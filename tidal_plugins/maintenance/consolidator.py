@@ -7,12 +7,14 @@ goes on. To run again at the same time changes nothing more [Tidal §2.4], [Caps
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from tidal_plugins.associations.store import ASSOCIATION
+from tidal_plugins.background import Handlers
+from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
@@ -32,11 +34,12 @@ from tidal_plugins.maintenance.runs import (
     settled,
     tier_value,
 )
+from tidal_plugins.maintenance.tiers import Retainer
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.reports import Consolidation, Retention, Seed
 from tidal_plugins.protocols import Summariser
+from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.scoring.decay import DecayTuning
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
@@ -48,15 +51,6 @@ from tidal_plugins.tracing import traced
 
 logger = logging.getLogger(__name__)
 
-Refresh = Callable[[datetime, Callable[[], None]], Sequence[Dossier]]
-"""Refreshes the dossiers that are due, and returns them. Calls a function before it begins, if any is due."""
-
-Learn = Callable[[], int]
-"""Reads the episodes that wait to be read for the graph, and returns how many there were."""
-
-Expire = Callable[[datetime], Retention]
-"""Forgets what the settings no longer keep."""
-
 _READ = "uses"
 """Key of the document that says how far the log of uses was read."""
 
@@ -67,15 +61,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh``, ``learn`` and
-    ``expire`` are left out where they are ``None``."""
+    """Consolidates one scope. ``summariser`` writes the facts and the dossiers (default: key sentences)."""
 
     writer: Writer
+    recaller: Recaller
+    handlers: Handlers
     scope: Scope
     summariser: Summariser | None = None
-    refresh: Refresh | None = None
-    learn: Learn | None = None
-    expire: Expire | None = None
 
     @traced("tidal.maintenance", lambda done: {"tidal.episodes": done.learned, "tidal.errors": len(done.errors)})
     def run(self, now: datetime) -> Consolidation:
@@ -168,8 +160,8 @@ class Consolidator:
         return Recurring(self.writer, self.scope, self.summariser)
 
     def _expire(self, now: datetime) -> Iterator[Retention]:
-        if self.expire:
-            yield self.expire(now)
+        if self.writer.settings.retention:
+            yield Retainer(self.writer, self.scope).run(now, dry_run=False)
 
     def _settle(self, run: Run) -> Iterator[int]:
         """Write down that entries have turned cold, as of the moment when they did. The rest of their tier stands."""
@@ -230,12 +222,11 @@ class Consolidator:
         return int(document.value) if document else 0
 
     def _refresh(self, run: Run) -> Iterator[str]:
-        if self.refresh:
-            yield from (dossier.topic for dossier in self.refresh(run.now, run.begin))
+        dossiers = Dossiers(self.writer, self.recaller, self.scope, self.summariser)
+        yield from (dossier.topic for dossier in dossiers.refresh_due(run.now, run.begin))
 
     def _learn(self) -> Iterator[int]:
-        if self.learn:
-            yield self.learn()
+        yield self.handlers.learn(self.scope, self.settings.batch)
 
     def _seeds(self, now: datetime) -> Iterator[Seed]:
         yield from Seeds(self.storage, self.writer.settings, self.scope).take(now)

@@ -75,7 +75,7 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.fence import Frames
+from tidal_plugins.model.delimiters import Delimiters
 
 LIMITS = (1_000, 2_000, 4_000)
 """Limits in tokens for conversations. Trajectories get twice as much, because their messages are longer."""
@@ -178,7 +178,7 @@ def recalled(memory: TidalMemory, case: Case) -> list[list[str]]:
 
 def _chosen(lines: Sequence[str], room: int, shown: Sequence[Shown]) -> list[str]:
     """Return the lines that fit into the room, frame included, without those that the context shows anyway."""
-    left = room - size([Message("system", Frames(b"-").memories([""]))]).tokens
+    left = room - size([Message("system", Delimiters(b"-").memories([""]))]).tokens
     chosen = []
     for line in lines:
         cost = COUNTER.count(f"{line}\n")

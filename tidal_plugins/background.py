@@ -50,7 +50,7 @@ class Handlers:
     @classmethod
     def of(cls, writer: Writer, tagger: SentenceTagger | None, extractor: GraphExtractor | None) -> Self:
         """Return the handlers of a store. ``None`` stands for the tagger that ships, and for the rules."""
-        storage, jobs, settings, frames = writer.storage, writer.jobs, writer.settings, writer.frames
+        storage, jobs, settings, delimiters = writer.storage, writer.jobs, writer.settings, writer.delimiters
         episodes, budget = partial(read_corrected, storage), Budget(storage, settings.models, settings.zone)
         return cls(
             jobs=writer.jobs,
@@ -58,14 +58,14 @@ class Handlers:
             link=Linker(writer),
             supersede=SupersessionFinder(storage, jobs, settings[SupersessionTuning], partial(stand_alone, writer)),
             tag=SentenceReading(storage, jobs, lambda: tagger or best_for(writer.embedder.embedder)),
-            read=TurnReading(storage, jobs, settings, episodes, frames, message_entry_id, extractor),
+            read=TurnReading(storage, jobs, settings, episodes, delimiters, message_entry_id, extractor),
             entries=GraphEntries(storage, jobs, settings, writer),
             model=ModelReading(
                 storage,
                 jobs,
                 settings,
                 episodes,
-                frames,
+                delimiters,
                 message_entry_id,
                 writer.model,
                 budget,

@@ -235,7 +235,7 @@ class Services:
             request.now.astimezone(settings.zone),
             settings[WhisperTuning],
             settings[SupersessionTuning].sure,
-            self.writer.frames,
+            self.writer.delimiters,
             self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
 

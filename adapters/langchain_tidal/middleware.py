@@ -262,5 +262,5 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         place = place_of(self._memory, self._scope, ensure_config())
         capsule = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        text = capsule_text(capsule, place.memory.frames)
+        text = capsule_text(capsule, place.memory.delimiters)
         return request.override(system_message=appended(request.system_message, text))

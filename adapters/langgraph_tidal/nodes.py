@@ -37,7 +37,7 @@ from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
 from tidal_plugins import InvalidInput, Policy, ProactiveMessage, TidalMemory
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.fence import inert
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.shown import cut, shown
 from tidal_plugins.turns import Nested, Place, SessionConfig, capsule_text, session_config
 from tidal_plugins.validation import MAX_LABEL, clean, label
@@ -403,7 +403,7 @@ class CapsuleNode(MemoryNode):
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         made = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        capsule = capsule_message(capsule_text(made, place.memory.frames))
+        capsule = capsule_message(capsule_text(made, place.memory.delimiters))
         return {PREPARED: unstreamed(with_capsule(model_input(state, self._key), capsule))}
 
 
@@ -516,7 +516,7 @@ class ProactiveNode(MemoryNode):
         return None if needs_answer(state, self._key) else place.memory.presence.take()
 
     def _request(self, place: Place, state: Any, message: ProactiveMessage) -> list[BaseMessage]:
-        sources = place.memory.frames.memories([*_quotes(place.memory, message)])
+        sources = place.memory.delimiters.memories([*_quotes(place.memory, message)])
         return [*compacted(state, self._key), HumanMessage(REQUEST.format(text=message.text, sources=sources))]
 
     def _said(self, message: ProactiveMessage | None, worded: BaseMessage | Exception | None = None) -> dict[str, Any]:

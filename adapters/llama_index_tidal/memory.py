@@ -281,7 +281,7 @@ class TidalChatMemory(BaseMemory):
         with self._lock:
             turns = self._loaded()
             if any(isinstance(message, WrittenMessage) for message in messages):
-                self._turns = resumed(turns or stored(self._scoped(), self.thread), messages, self._scoped().frames)
+                self._turns = resumed(turns or stored(self._scoped(), self.thread), messages, self._scoped().delimiters)
             else:
                 self._turns = replaced(turns, messages, self._apart)
 

@@ -12,7 +12,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from tidal_plugins import Message, ToolCall
 from tidal_plugins.model.compaction import Part, Size
-from tidal_plugins.model.fence import Frames
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure, serialized
 from tidal_plugins.turns import WrittenMessage as Written
@@ -149,12 +149,12 @@ def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMess
     return shown
 
 
-def without_whisper(message: ChatMessage, frames: Frames) -> ChatMessage:
+def without_whisper(message: ChatMessage, delimiters: Delimiters) -> ChatMessage:
     """Return a message without its whisper."""
     spoken = message.model_copy(deep=True)
     for block in spoken.blocks:
         if isinstance(block, TextBlock):
-            block.text = frames.strip(block.text)
+            block.text = delimiters.strip(block.text)
     if len(spoken.blocks) > 1:
         spoken.blocks = [block for block in spoken.blocks if not isinstance(block, TextBlock) or block.text]
     return spoken

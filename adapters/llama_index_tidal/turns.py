@@ -27,7 +27,7 @@ from llama_index_tidal.messages import (
 from tidal_plugins import Exchange, Message, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
-from tidal_plugins.model.fence import Frames
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.turns import Place, Style, by_agent, recording
 from tidal_plugins.validation import check_int
@@ -113,14 +113,14 @@ def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage], nested: boo
     return [_taken(known, turn) or (turn if turn is waiting else replace(turn, state="given")) for turn in given]
 
 
-def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage], frames: Frames) -> list[Turn]:
+def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage], delimiters: Delimiters) -> list[Turn]:
     """Return the turns of a history in which a compaction's view replaced ``turns``.
 
     The turns that the view stands for come back. The turns after it are known ones, unchanged, or new ones.
     """
     ends = [n for n, each in enumerate(view) if isinstance(each, WrittenMessage) and each.part != "fold"]
     shown = view[ends[-1] + 1 if ends else 0 :]
-    rest = grown([], (without_whisper(message, frames) for message in shown))
+    rest = grown([], (without_whisper(message, delimiters) for message in shown))
     places = [max(0, len(turns) - len(rest)), *reversed(range(len(turns)))] if rest else []
     place = next((place for place in places if _continues(turns[place:], rest)), len(turns))
     whole = [turn if _holds(turn, left) else left for turn, left in zip(turns[place:], rest, strict=False)]

@@ -310,7 +310,7 @@ def test_a_capsule_that_others_outrun_every_time_is_made_in_the_end(open_memory,
 
 def test_a_capsule_that_comes_back_is_not_recorded_again(memory: Any, capsules: Any) -> None:
     memory.record("The bridge is green, remember that.", "Noted.")
-    shown = memory.frames.capsule(str(capsules.current(memory.now())))
+    shown = memory.delimiters.capsule(str(capsules.current(memory.now())))
     episode = memory.record(f"{shown}\n\nWhat next?")
     assert [memory.get(id_).text for id_ in episode.entries] == ["What next?"]
 

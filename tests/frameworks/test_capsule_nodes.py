@@ -19,7 +19,7 @@ from langgraph_tidal import (
     tidal_pre_model_hook,
 )
 from tests.frameworks.conftest import graph_of, metronome, open_memory, thread, user
-from tidal_plugins.model.fence import CAPSULE_OPEN as OPEN
+from tidal_plugins.model.delimiters import CAPSULE_OPEN as OPEN
 from tidal_plugins.testing import FrozenClock
 
 CLOSE = "</tidal-capsule "

@@ -27,8 +27,8 @@ def memory(tmp_path, clock):
 
 
 @pytest.fixture
-def frames(memory):
-    return memory.frames
+def delimiters(memory):
+    return memory.delimiters
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def said(told):
     return [each.sentence for each in told]
 
 
-def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock, frames):
+def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock, delimiters):
     learn("The deployment is blocked.")
     clock.advance(days=1)
     graph = learn("The deployment is running.")
-    first, second = tell(graph, frames, "deployment", "history").splitlines()[2:-1]
+    first, second = tell(graph, delimiters, "deployment", "history").splitlines()[2:-1]
     assert "2026-03-02 09:00 to 2026-03-03 09:00: deployment is blocked" in first
     assert "2026-03-03 09:00 to now: deployment is running" in second
-    (then,) = tell(graph, frames, "deployment", "history", at=MONDAY + timedelta(hours=1)).splitlines()[2:-1]
+    (then,) = tell(graph, delimiters, "deployment", "history", at=MONDAY + timedelta(hours=1)).splitlines()[2:-1]
     assert "2026-03-02 09:00 to now: deployment is blocked" in then
 
 

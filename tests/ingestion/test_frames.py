@@ -1,4 +1,4 @@
-"""Frames of recalled text that come back: out of the index, but not out of the episode; look-alikes are words."""
+"""Delimiters of recalled text that come back: out of the index, but not out of the episode; look-alikes are words."""
 
 from __future__ import annotations
 

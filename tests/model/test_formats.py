@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.effort import grows_linearly
 from tidal_plugins import Capsule, Episode, InvalidInput, Message, ToolCall
 from tidal_plugins.model.capsule import BUDGETS, WRITTEN, title
-from tidal_plugins.model.fence import CAPSULE_PREAMBLE, MARKED, OPEN, PREAMBLE, Frames, inert
+from tidal_plugins.model.delimiters import CAPSULE_PREAMBLE, MARKED, OPEN, PREAMBLE, Delimiters, inert
 from tidal_plugins.model.transcript import page, transcript
 
 # the capsule: read, checked, and given back to the byte
@@ -206,7 +206,7 @@ def test_no_page_begins_with_what_reads_as_an_author() -> None:
 # fences
 
 
-FRAMES, OTHERS = Frames(b"ours"), Frames(b"theirs")
+FRAMES, OTHERS = Delimiters(b"ours"), Delimiters(b"theirs")
 CLOSE = "</tidal-memory>"
 
 BRACKETS = "<>\uff1c\uff1e\ufe64\ufe65\u2329\u232a\u3008\u3009\u27e8\u27e9"

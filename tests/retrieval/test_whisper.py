@@ -27,7 +27,7 @@ from tidal_plugins import (
     TidalMemory,
     Whisper,
 )
-from tidal_plugins.model.fence import OPEN, PREAMBLE, Frames, around, inert
+from tidal_plugins.model.delimiters import OPEN, PREAMBLE, Delimiters, around, inert
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.retrieval.whisper import compose
@@ -47,7 +47,7 @@ FORGED = [
 ]
 
 
-FRAMES = Frames(b"key")
+FRAMES = Delimiters(b"key")
 
 
 def hit(text: str, *, cosine: float = 0.9, keyword: float = 0.0, passage: str | None = None, **fields: Any) -> Hit:
@@ -58,7 +58,7 @@ def hit(text: str, *, cosine: float = 0.9, keyword: float = 0.0, passage: str | 
 
 def whisper(*hits: Hit, query: str = "jazz piano", **settings: Any) -> Whisper:
     recall = Recall(query, tuple(query.split()), hits)
-    return compose(recall, NOON, tuned(whisper=settings)[WhisperTuning], sure=1.0, frames=FRAMES)
+    return compose(recall, NOON, tuned(whisper=settings)[WhisperTuning], sure=1.0, delimiters=FRAMES)
 
 
 def lines(whispered: Whisper) -> list[str]:

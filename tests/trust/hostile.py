@@ -194,7 +194,7 @@ def groups(memory: TidalMemory) -> dict[str, object]:
     names = [name for name, value in inspect.getmembers(type(memory)) if isinstance(value, property)]
     found = {name: getattr(memory, name) for name in names}
     ours = {name: one for name, one in found.items() if type(one).__module__.startswith("tidal_plugins")}
-    ours = {name: one for name, one in ours.items() if name not in ("opened", "settings", "frames")}
+    ours = {name: one for name, one in ours.items() if name not in ("opened", "settings", "delimiters")}
     return {"memory": memory, **ours, "policies": memory.sessions.policies}
 
 

@@ -32,8 +32,8 @@ from tidal_plugins.actions.calls import (
 )
 from tidal_plugins.actions.commands import read_command
 from tidal_plugins.actions.paths import alike, mentions, normal, relative, within
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Message, ToolCall, answers
-from tidal_plugins.model.fence import inert
 
 _MAX_REASON = 200
 """Characters of a reason for a doubt. It may name a tool or a path, which nobody bounds; few paths are longer."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from tidal_plugins.compaction.files import CompactionTuning, weight
 from tidal_plugins.compaction.state import Covered, Fold, History, State, Turn
 from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written, total
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.dossier import Statement
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure
 
@@ -50,23 +50,23 @@ class Context:
         return total(self.sizes, self.reserved)
 
 
-def pieces(history: History, state: State, covered: int, frames: Frames) -> tuple[Piece, ...]:
+def pieces(history: History, state: State, covered: int, delimiters: Delimiters) -> tuple[Piece, ...]:
     """Return the pieces that the model sees of a history whose first ``covered`` turns a state stands in for.
 
-    What was written of them stands in ``frames``.
+    What was written of them stands between ``delimiters``.
     """
     gone, rest = history.turns[:covered], history.turns[covered:]
     view: list[Piece] = [Kept(at) for at in history.head]
     view += [Kept(at) for turn in gone for at in turn.positions_of("system")]
     if state.summary:
-        view.append(Written("summary", frames.summary(state.summary)))
+        view.append(Written("summary", delimiters.summary(state.summary)))
     if state.question is not None:
         asked = [Kept(at) for at in gone[-1].positions_of("user")] if gone and not state.masked else []
         view += asked or ([Written("question", state.question)] if state.question else [])
-        view += [Written("synthesis", frames.summary(state.synthesis_text))] if state.synthesis_text else []
+        view += [Written("synthesis", delimiters.summary(state.synthesis_text))] if state.synthesis_text else []
     view += state.files
     for turn in rest:
-        view += _turn(turn, state.fold, frames)
+        view += _turn(turn, state.fold, delimiters)
     return tuple(view)
 
 
@@ -158,7 +158,7 @@ def _run(ids: Sequence[str]) -> str:
     return f"[ep:{ids[0]}] to [ep:{ids[-1]}] ({len(ids)} turns)"
 
 
-def _turn(turn: Turn, fold: Fold | None, frames: Frames) -> Iterator[Piece]:
+def _turn(turn: Turn, fold: Fold | None, delimiters: Delimiters) -> Iterator[Piece]:
     if fold is None or not fold.of(turn):
         yield from map(Kept, turn.positions)
         return
@@ -166,7 +166,7 @@ def _turn(turn: Turn, fold: Fold | None, frames: Frames) -> Iterator[Piece]:
     asked = turn.positions_of("user")
     place = min(gone, default=next((at for at in turn.said_at if at not in asked), turn.positions.stop))
     yield from (Kept(at) for at in turn.positions if at < place)
-    yield Written("fold", frames.summary(fold.text))
+    yield Written("fold", delimiters.summary(fold.text))
     yield from (Kept(at) for at in turn.positions if at >= place and at not in gone)
 
 

@@ -24,9 +24,9 @@ from tidal_plugins.compaction.state import history as split
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.compaction import Compaction, Size, Stage
+from tidal_plugins.model.delimiters import around
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
-from tidal_plugins.model.fence import around
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.shown import shown
@@ -201,7 +201,7 @@ class Compactor:
     def _result(self, context: Context, state: State, covered: int, stage: Stage, id_: str | None) -> Compaction:
         history = context.history
         open_ = history.ongoing if covered < len(history.turns) else None
-        view = pieces(history, state, covered, self.recorder.writer.frames)
+        view = pieces(history, state, covered, self.recorder.writer.delimiters)
         return Compaction(
             stage=stage,
             history=history.messages,

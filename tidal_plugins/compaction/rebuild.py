@@ -276,7 +276,7 @@ def assemble(means: Means, recorded: Recorded, new: State, choose: Chooser) -> S
     lines = work.lines(means.counter, _tokens(limit * settings.work), shown=asked)
     if new.told or lines:
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
-        marks = means.recorder.writer.frames.summary("")
+        marks = means.recorder.writer.delimiters.summary("")
         around = Size(means.counter.count(marks), len(marks.encode()))
         room = room_of_summary(limit, settings, taken - around, wanted)  # the target is one of words
         room = room.at_most(limit * settings.hard - taken - around)
@@ -327,7 +327,7 @@ def _said(means: Means, recorded: Recorded, new: State) -> list[Said]:
     writer = means.recorder.writer
     stored = [stored_forms(writer, each.message) for each in stays]
     for each in _dated(recorded.episodes, new.fold.turn.episode):
-        same = next((at for at, one in enumerate(stored) if is_one_of(one, each.message, writer.frames)), None)
+        same = next((at for at, one in enumerate(stored) if is_one_of(one, each.message, writer.delimiters)), None)
         if same is not None:
             del stored[same]
         said.append(each if same is None else stays.pop(same))
@@ -350,8 +350,8 @@ def _dated(episodes: Mapping[str, Episode], id_: str, indexes: Iterable[int] | N
 def _sources(means: Means, recorded: Recorded, turns: Iterable[Covered]) -> list[Source]:
     """Return what may be condensed of turns: nothing of one that was forgotten."""
     found = ((recorded.episodes.get(turn.episode), turn) for turn in turns)
-    frames = means.recorder.writer.frames
-    return [source_of(episode, frames, turn.indexes) for episode, turn in found if episode and episode.messages]
+    delimiters = means.recorder.writer.delimiters
+    return [source_of(episode, delimiters, turn.indexes) for episode, turn in found if episode and episode.messages]
 
 
 def _fold_sources(means: Means, recorded: Recorded, fold: Fold) -> list[Source]:
@@ -363,7 +363,7 @@ def _fold_sources(means: Means, recorded: Recorded, fold: Fold) -> list[Source]:
 
 
 def _size(means: Means, recorded: Recorded, state: State) -> Size:
-    view = pieces(recorded.context.history, state, recorded.completed, means.recorder.writer.frames)
+    view = pieces(recorded.context.history, state, recorded.completed, means.recorder.writer.delimiters)
     return size(recorded.context, view, means.counter)
 
 
@@ -373,7 +373,7 @@ def _tokens(room: Size) -> int:
 
 def _overflow(means: Means, recorded: Recorded, state: State) -> str:
     context = recorded.context
-    view = pieces(context.history, state, recorded.completed, means.recorder.writer.frames)
+    view = pieces(context.history, state, recorded.completed, means.recorder.writer.delimiters)
     shown = [piece.position for piece in view if isinstance(piece, Kept)]
     largest = max(shown, key=lambda at: context.sizes[at].share(context.limit), default=0)
     which = (

@@ -17,9 +17,9 @@ from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.worker import Worker
 from tidal_plugins.model.compaction import LossLedger
+from tidal_plugins.model.delimiters import FRAMED, Delimiters
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message, ToolCall, asked_by_agent
-from tidal_plugins.model.fence import FRAMED, Frames
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import is_short, mapping, storable
@@ -60,14 +60,14 @@ class Recorder:
         unknown = {key: said[key] for key, id_ in ids.items() if id_ not in known}
         found = {key: known.get(id_) for key, id_ in ids.items()} | self._twins(unknown, known, thread)
         found |= {key: self._tombstone(ids[key], thread, now) for key in unknown if not said[key]}
-        missing = [key for key, episode in found.items() if _places(self.writer.frames, said[key], episode) is None]
+        missing = [key for key, episode in found.items() if _places(self.writer.delimiters, said[key], episode) is None]
         found |= self._record({key: exchanges[key] for key in missing}, now)
         # Where the episode under this key says something else, it stays as it is, and the turn gets a key of its own.
         marks = {turn.key: turn.mark for turn in turns}
-        edited = [key for key in missing if _places(self.writer.frames, said[key], found[key]) is None]
+        edited = [key for key in missing if _places(self.writer.delimiters, said[key], found[key]) is None]
         apart = {key: Exchange(_unnamed(said[key]), thread, f"{_label(key)}#{marks[key]}") for key in edited}
         found |= self._record(apart, now)
-        return [_recorded(self.writer.frames, turn, said[turn.key], found[turn.key]) for turn in turns]
+        return [_recorded(self.writer.delimiters, turn, said[turn.key], found[turn.key]) for turn in turns]
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         """Return the episodes found, by id."""
@@ -128,7 +128,7 @@ class Recorder:
         return {key: same.pop(0) for key, said in turns.items() if (same := unclaimed.get(self._words(said)))}
 
     def _words(self, messages: Iterable[Message]) -> object:
-        plain = unframed(messages, self.writer.frames)
+        plain = unframed(messages, self.writer.delimiters)
         return tuple((m.role, m.text, tuple((call.name, call.id) for call in m.tool_calls)) for m in plain)
 
 
@@ -159,9 +159,9 @@ def _holds(writer: Writer, episode: Episode, index: int, message: Message) -> bo
     if index >= len(episode.messages):
         return False
     stored = episode.messages[index]  # nearly always as it was said
-    if same_message(message, stored, writer.frames):
+    if same_message(message, stored, writer.delimiters):
         return True
-    return is_one_of(stored_forms(writer, message), stored, writer.frames)
+    return is_one_of(stored_forms(writer, message), stored, writer.delimiters)
 
 
 def stored_forms(writer: Writer, message: Message) -> tuple[Message, ...]:
@@ -170,9 +170,9 @@ def stored_forms(writer: Writer, message: Message) -> tuple[Message, ...]:
     return said if message.role != "user" else said + asked_by_agent(said)
 
 
-def is_one_of(forms: Sequence[Message], stored: Message, frames: Frames) -> bool:
+def is_one_of(forms: Sequence[Message], stored: Message, delimiters: Delimiters) -> bool:
     """Return whether one of the forms of a message is the one of an episode."""
-    return any(same_message(form, stored, frames) for form in forms)
+    return any(same_message(form, stored, delimiters) for form in forms)
 
 
 def storable_message(message: Message) -> Message:
@@ -222,14 +222,16 @@ def _unnamed(said: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(replace(message, id=None) for message in said)
 
 
-def _recorded(frames: Frames, turn: Turn, said: Sequence[Message], episode: Episode | None) -> StoredTurn:
-    places = _places(frames, said, episode, len(turn.said))
+def _recorded(delimiters: Delimiters, turn: Turn, said: Sequence[Message], episode: Episode | None) -> StoredTurn:
+    places = _places(delimiters, said, episode, len(turn.said))
     if episode is None or places is None:
         raise CompactionError(f"the turn {shown(turn.key)} was recorded otherwise than it stands in the history")
     return StoredTurn(turn, episode, places)
 
 
-def _places(frames: Frames, said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:
+def _places(
+    delimiters: Delimiters, said: Sequence[Message], episode: Episode | None, size: int = 0
+) -> tuple[int, ...] | None:
     """Return the position of each message in an episode, or ``None`` if one is missing."""
     if episode is None:
         return None
@@ -237,28 +239,28 @@ def _places(frames: Frames, said: Sequence[Message], episode: Episode | None, si
         return tuple(range(max(len(said), size)))
     places: list[int] = []
     for message in said:
-        at = _index(frames, message, episode.messages, taken=places)
+        at = _index(delimiters, message, episode.messages, taken=places)
         if at is None:
             return None
         places.append(at)
     return tuple(places)
 
 
-def _index(frames: Frames, message: Message, stored: Sequence[Message], taken: Sequence[int]) -> int | None:
+def _index(delimiters: Delimiters, message: Message, stored: Sequence[Message], taken: Sequence[int]) -> int | None:
     """Return the position of a message. Turns are recorded in order, so it is nearly always the next position."""
     following = taken[-1] + 1 if taken else 0
     order = itertools.chain(range(following, len(stored)), range(min(following, len(stored))))
-    return next((at for at in order if same_message(message, stored[at], frames) and at not in taken), None)
+    return next((at for at in order if same_message(message, stored[at], delimiters) and at not in taken), None)
 
 
-def same_message(message: Message, stored: Message, frames: Frames) -> bool:
+def same_message(message: Message, stored: Message, delimiters: Delimiters) -> bool:
     """Return whether a message that was made storable is the one of an episode, which may have been forgotten there."""
     if message.role != stored.role:
         return False
     if stored.text == FORGOTTEN_TEXT:
         return True
     if message.text != stored.text and any(FRAMED in text for text in (message.text, stored.text)):
-        message, stored = unframed([message, stored], frames)  # what was shown may have been forgotten there
+        message, stored = unframed([message, stored], delimiters)  # what was shown may have been forgotten there
     return message.text == stored.text and _content(message) == _content(stored)
 
 

@@ -17,9 +17,9 @@ from tidal_plugins.english.sentences import shortened
 from tidal_plugins.language.emphasis import shouts
 from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.clock import local
+from tidal_plugins.model.delimiters import MARKED
 from tidal_plugins.model.dossier import HEADINGS, Brief, Dossier, Finding, by_part
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import MARKED
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import stems
@@ -96,7 +96,7 @@ class Briefs:
             each=self.dossiers.settings[CapsuleTuning].suggestions,
         )
         return Brief(
-            dossier.topic, self.dossiers.writer.frames.text(text), dossier, tuple(new), tuple(near), tuple(offered)
+            dossier.topic, self.dossiers.writer.delimiters.text(text), dossier, tuple(new), tuple(near), tuple(offered)
         )
 
     @property

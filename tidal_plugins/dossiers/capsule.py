@@ -29,8 +29,8 @@ from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
 from tidal_plugins.model.clock import local, to_micros
+from tidal_plugins.model.delimiters import CAPSULE_TITLE, inert
 from tidal_plugins.model.entry import EPISODE, GRAPH_CHANNEL, Scope, bare_id
-from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where

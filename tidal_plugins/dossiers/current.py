@@ -19,10 +19,10 @@ from tidal_plugins.facts.rivals import rival
 from tidal_plugins.facts.statements import Statement, statements
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.language.emphasis import is_shouted
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Contradiction, Finding, Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.fact import FactConflict, Replacement, Supersession
-from tidal_plugins.model.fence import inert
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage

@@ -10,10 +10,10 @@ from itertools import groupby
 from tidal_plugins.aio import in_time
 from tidal_plugins.dossiers.sentences import AGENT_NAME, LONGEST, Sentence
 from tidal_plugins.dossiers.sources import DossierTuning
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import HEADINGS, Dossier, Finding, Maker, Source, Statement
 from tidal_plugins.model.entry import Entry, bare_id
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import inert
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.secrets.finding import masked

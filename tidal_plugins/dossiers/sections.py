@@ -23,10 +23,10 @@ from tidal_plugins.facts.versions import KEY
 from tidal_plugins.language.importance import SURE
 from tidal_plugins.model.capsule import BUDGETS, MAX_LINES, Suggestion
 from tidal_plugins.model.clock import local
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import OWN, Entry, Scope
 from tidal_plugins.model.fact import Supersession
-from tidal_plugins.model.fence import inert
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import without_secrets
 from tidal_plugins.retrieval.understand import active

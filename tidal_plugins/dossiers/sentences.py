@@ -17,9 +17,9 @@ from tidal_plugins.english.pasted import SPEECH, without_pasted
 from tidal_plugins.english.sentences import plain, sentences, shortened
 from tidal_plugins.english.words import NEGATED, TIME_WORDS, stem
 from tidal_plugins.language.emphasis import is_shouted, only_shouts, shouts
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, OWN, SYNTHESIS, Entry, Scope
-from tidal_plugins.model.fence import inert
 from tidal_plugins.model.sentence import SentenceTags, Tag
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.reading.sentences import Readings

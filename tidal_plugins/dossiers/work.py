@@ -11,8 +11,8 @@ from tidal_plugins.actions.calls import Tools
 from tidal_plugins.dossiers.sections import CapsuleTuning, Line
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.language.emphasis import shouts
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.shorthands import secret
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -65,8 +65,8 @@ class LastWork:
             alone = [entry for entry in newest if entry.thread is None]
             found = self._episodes(Where(kinds={EPISODE}, threads={thread}), _OF_THREAD) if thread else alone
             episodes = sorted(map(from_entry, found), key=lambda episode: (episode.turn, episode.occurred_at))
-            frames = Frames(secret(self.storage))
-            work = Work().after([source_of(episode, frames) for episode in episodes], self.tools)
+            delimiters = Delimiters(secret(self.storage))
+            work = Work().after([source_of(episode, delimiters) for episode in episodes], self.tools)
             if work.tools:
                 return work
         return None

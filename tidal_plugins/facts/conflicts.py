@@ -16,9 +16,9 @@ from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.claims import by_rules, contradicts
 from tidal_plugins.model.codec import decode, encode
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.entry import Entry, Link, Scope, derive_id
 from tidal_plugins.model.fact import SUPERSEDES, Claim, Fact, FactConflict, Replacement, supersession_id
-from tidal_plugins.model.fence import inert
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.secrets.finding import masked, masked_value

@@ -20,9 +20,9 @@ from tidal_plugins.graph.records.relations import MAX_ASSERTIONS
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import CLAIM, Job, Jobs
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import Episode, Message
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extracted
 from tidal_plugins.protocols import GraphExtractor, TurnReader
 from tidal_plugins.settings import Settings
@@ -76,7 +76,7 @@ class TurnReading(Handler[Extracted]):
     jobs: Jobs
     settings: Settings
     episodes: EpisodesOf
-    frames: Frames
+    delimiters: Delimiters
     entry_id: Callable[[Episode, Message], str]
     extractor: GraphExtractor | None
 
@@ -93,7 +93,7 @@ class TurnReading(Handler[Extracted]):
 
         settings = self.settings
         stopped, timeout = self.jobs.throttle.stopped, self.settings.models.timeout
-        reader = EpisodeReader(self.extractor, settings, timeout, stopped, self.entry_id, self.frames)
+        reader = EpisodeReader(self.extractor, settings, timeout, stopped, self.entry_id, self.delimiters)
         extra, foreign = settings.compaction.file_tools, SYSTEM_PATHS
         code = CodeReader(self.storage, scope, extra, foreign, MAX_ASSERTIONS)
         indexer = EpisodeIndexer(self.storage, scope, self.jobs, settings[GraphTuning], self.episodes, reader, code)
@@ -108,7 +108,7 @@ class ModelReading(Handler[Extracted]):
     jobs: Jobs
     settings: Settings
     episodes: EpisodesOf
-    frames: Frames
+    delimiters: Delimiters
     entry_id: Callable[[Episode, Message], str]
     model: AgentModel
     budget: Budget
@@ -153,7 +153,7 @@ class ModelReading(Handler[Extracted]):
             self.settings,
             self.summary_chars,
             self.episodes,
-            self.frames,
+            self.delimiters,
             self.entry_id,
             self.budget,
             self.facts(scope),

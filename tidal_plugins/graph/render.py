@@ -13,8 +13,8 @@ from typing import Literal, TypedDict
 from tidal_plugins.errors import NotFound
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.records.entities import IMPORT
+from tidal_plugins.model.delimiters import Delimiters, inert
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.graph import Entity, Evidence, Relation
 from tidal_plugins.scoring.text import terms
 
@@ -90,7 +90,7 @@ def related(
 
 def tell(
     graph: KnowledgeGraph,
-    frames: Frames,
+    delimiters: Delimiters,
     question: str,
     aspect: Aspect = "relations",
     *,
@@ -104,9 +104,11 @@ def tell(
     limit = min(limit, MAX_LINES)
     if aspect == "relations":
         found = related(graph, question, limit=limit, valid_at=at, believed_at=at)
-        return frames.memories([_line(graph, each.relation, each.sentence) for each in found])
+        return delimiters.memories([_line(graph, each.relation, each.sentence) for each in found])
     told = _history if aspect == "history" else _dependents
-    return frames.memories([line for entity in seeds(graph, question)[:1] for line in told(graph, entity, at, limit)])
+    return delimiters.memories(
+        [line for entity in seeds(graph, question)[:1] for line in told(graph, entity, at, limit)]
+    )
 
 
 def evidence_of(graph: KnowledgeGraph, entry: Entry) -> list[Evidence]:

@@ -99,7 +99,7 @@ class Dossiers:
         return self._services.writer.redaction.text(topic) if isinstance(topic, str) else topic
 
     def _tagged(self, dossier: Dossier) -> Dossier:
-        return replace(dossier, tag=self._services.writer.frames.tag_of_text(dossier.body))
+        return replace(dossier, tag=self._services.writer.delimiters.tag_of_text(dossier.body))
 
     @property
     def _engine(self) -> engine.Dossiers:

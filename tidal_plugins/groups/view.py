@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.presence import AffectGroup, PresenceGroup
     from tidal_plugins.groups.sessions import Sessions, Signals
     from tidal_plugins.ingestion.writer import Progress
-    from tidal_plugins.model.fence import Frames
+    from tidal_plugins.model.delimiters import Delimiters
     from tidal_plugins.model.reports import Backup, Check, Receipt, Stats
     from tidal_plugins.protocols import Embedder
     from tidal_plugins.services import Services
@@ -169,9 +169,9 @@ class View:
         return self._services.path
 
     @property
-    def frames(self) -> Frames:
-        """Return the frames around recalled text, with the tag by which this store recognises them."""
-        return self._services.writer.frames
+    def delimiters(self) -> Delimiters:
+        """Return the delimiters around recalled text, with the tag by which this store recognises them."""
+        return self._services.writer.delimiters
 
     def now(self) -> datetime:
         """Return the time by this memory's clock."""

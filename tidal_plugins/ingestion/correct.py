@@ -109,7 +109,7 @@ def _checked(writer: Writer, entry: Entry, text: str) -> str:
     if entry.kind not in CORRECTABLE or entry.channel not in CHANNELS:
         kind = f"of kind {shown(entry.kind)} by {shown(entry.channel)}"
         raise InvalidInput(f"an entry {kind} is made of other memories: correct those")
-    given = writer.frames.strip(text) if isinstance(text, str) else text
+    given = writer.delimiters.strip(text) if isinstance(text, str) else text
     said = writer.redaction.text(clean(given, max_chars=writer.settings.recording.max_chars))
     if said == entry.text:
         raise InvalidInput("the entry says this already: give another text")

@@ -1,6 +1,6 @@
 """Episodes as entries: one row each, with a summary that recall can find and the messages verbatim in the metadata.
 
-Frames that recall put into a turn stand verbatim in its episode, and go when a memory that they cite is forgotten.
+Delimiters that recall put into a turn stand verbatim in its episode, and go when a memory that they cite is forgotten.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.model.delimiters import FRAMED, Delimiters
 from tidal_plugins.model.entry import EPISODE, WORDING, Entry, Scope
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message, ToolCall
-from tidal_plugins.model.fence import FRAMED, Frames
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ def summary(messages: Iterable[Message], max_chars: int) -> str:
     return " → ".join(part for part in (question, ran[: max_chars // 4] + answer) if part.strip()).strip()
 
 
-def cited_by(message: Message, frames: Frames) -> set[str]:
-    """Return the ids that the frames in a message, or in the results of its calls, cite."""
+def cited_by(message: Message, delimiters: Delimiters) -> set[str]:
+    """Return the ids that the delimiters in a message, or in the results of its calls, cite."""
     if not _is_framed(message):
         return set()
     texts = [message.text, *(call.result for call in message.tool_calls if call.result)]
-    return {id_ for text in texts for id_ in frames.cited(text)}
+    return {id_ for text in texts for id_ in delimiters.cited(text)}
 
 
 def showing(writer: Writer, scope: Scope, entries: Iterable[Entry]) -> set[str]:
@@ -145,33 +145,33 @@ def showing(writer: Writer, scope: Scope, entries: Iterable[Entry]) -> set[str]:
     return {link.source for link in writer.storage.links(scope, WhereLinks(targets=cited, kinds=[SHOWS]))}
 
 
-def without_shown(episode: Episode, frames: Frames) -> Episode:
+def without_shown(episode: Episode, delimiters: Delimiters) -> Episode:
     """Return an episode without what recall showed in it."""
-    return replace(episode, messages=unframed(episode.messages, frames))
+    return replace(episode, messages=unframed(episode.messages, delimiters))
 
 
-def without_gone(message: Message, gone: Collection[str], frames: Frames) -> Message:
-    """Return a message, without its frames if they cite one of the ids that are ``gone``."""
-    if cited_by(message, frames).isdisjoint(gone):
+def without_gone(message: Message, gone: Collection[str], delimiters: Delimiters) -> Message:
+    """Return a message, without its delimiters if they cite one of the ids that are ``gone``."""
+    if cited_by(message, delimiters).isdisjoint(gone):
         return message
-    [left] = unframed([message], frames)
+    [left] = unframed([message], delimiters)
     return left
 
 
-def unframed(messages: Iterable[Message], frames: Frames) -> tuple[Message, ...]:
+def unframed(messages: Iterable[Message], delimiters: Delimiters) -> tuple[Message, ...]:
     """Return the messages as they are indexed and compared: without what recall added."""
-    return tuple(_unframed(message, frames) if _is_framed(message) else message for message in messages)
+    return tuple(_unframed(message, delimiters) if _is_framed(message) else message for message in messages)
 
 
-def _unframed(message: Message, frames: Frames) -> Message:
-    text = frames.strip(message.text)
-    calls = tuple(_unframed_call(call, frames) for call in message.tool_calls)
+def _unframed(message: Message, delimiters: Delimiters) -> Message:
+    text = delimiters.strip(message.text)
+    calls = tuple(_unframed_call(call, delimiters) for call in message.tool_calls)
     same = text == message.text and calls == message.tool_calls
     return message if same else replace(message, text=text, tool_calls=calls)
 
 
-def _unframed_call(call: ToolCall, frames: Frames) -> ToolCall:
-    return replace(call, result=frames.strip(call.result)) if call.result else call
+def _unframed_call(call: ToolCall, delimiters: Delimiters) -> ToolCall:
+    return replace(call, result=delimiters.strip(call.result)) if call.result else call
 
 
 def _is_framed(message: Message) -> bool:

@@ -256,7 +256,7 @@ def _blank(
     writer: Writer, episode: Episode, to_delete: Collection[str], texts: Texts, shown: Collection[str]
 ) -> Episode:
     if episode.id in shown:
-        episode = without_shown(episode, writer.frames)
+        episode = without_shown(episode, writer.delimiters)
     gone = {message_entry_id(episode, message) for message in episode.messages} & set(to_delete)
     messages = tuple(
         texts.without(replace(message, text=FORGOTTEN_TEXT) if message_entry_id(episode, message) in gone else message)
@@ -265,7 +265,7 @@ def _blank(
     return replace(
         episode,
         messages=messages,
-        summary=summary(unframed(messages, writer.frames), writer.settings[IngestionTuning].summary_chars),
+        summary=summary(unframed(messages, writer.delimiters), writer.settings[IngestionTuning].summary_chars),
         entries=tuple(id_ for id_ in episode.entries if id_ not in gone),
     )
 

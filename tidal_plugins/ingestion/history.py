@@ -62,10 +62,10 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     the same words followed the turn before it already. Without a ``thread`` conversations cannot be told apart, and
     only the same question asked again replaces a turn.
     """
-    rows, frames = _rows(writer.storage, scope, thread, len(history)), writer.frames
+    rows, delimiters = _rows(writer.storage, scope, thread, len(history)), writer.delimiters
     history = [replace(exchange, messages=said(writer, exchange.messages)) for exchange in history]
     whole = {row.id: from_entry(row) for row in rows}
-    known = [replace(episode, messages=unframed(episode.messages, frames)) for episode in whole.values()]
+    known = [replace(episode, messages=unframed(episode.messages, delimiters)) for episode in whole.values()]
     words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
     held, stale = _by_id(writer, scope, thread, history, known)
     follows = _follows(writer.storage, scope, [episode.id for episode in known])
@@ -165,7 +165,7 @@ def _by_id(
     stale = []
     for id_, exchange in zip(ids, history, strict=True):
         episode = found.get(id_)
-        stored = unframed(episode.messages, writer.frames) if episode else ()
+        stored = unframed(episode.messages, writer.delimiters) if episode else ()
         if episode and not _goes_on(stored, exchange.messages):
             stale.append(episode)
             episode = None
@@ -283,7 +283,7 @@ def folded(text: str) -> str:
 
 def said(writer: Writer, messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return passed messages as the stored ones are compared: without what recall added, secrets replaced."""
-    return unframed(writer.redaction.comparable(messages), writer.frames)
+    return unframed(writer.redaction.comparable(messages), writer.delimiters)
 
 
 # branches

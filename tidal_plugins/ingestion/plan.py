@@ -128,8 +128,8 @@ def read_known(writer: Writer, scope: Scope, given: Mapping[str, Given]) -> Know
             continue
         for exchange in one:
             if _adds(exchange, rows.get(id_)):
-                texts.update(m.text for m in unframed(exchange.messages, writer.frames) if m.text)
-                ids.update(each for m in exchange.messages for each in cited_by(m, writer.frames))
+                texts.update(m.text for m in unframed(exchange.messages, writer.delimiters) if m.text)
+                ids.update(each for m in exchange.messages for each in cited_by(m, writer.delimiters))
     gone, forgotten = writer.gone(scope, ids, texts)
     return Known(rows, frozenset(gone), frozenset(forgotten))
 
@@ -194,15 +194,15 @@ def _turn(
     base = stored or Episode(id_, scope, (), "", first.occurred_at or now, now, first.thread)
     if id_ in known.ids:  # recorded again, by a retry or a replay: it stays forgotten
         return Stored((), episode=replace(base, summary=FORGOTTEN_TEXT), changed=False)
-    frames = writer.frames
+    delimiters = writer.delimiters
     messages = {str(message.id): message for message in base.messages}
     old = len(messages)
     for exchange in turn:
         for message in exchange.messages:
-            if frames.strip(message.text) in known.texts:
+            if delimiters.strip(message.text) in known.texts:
                 message = replace(message, text=FORGOTTEN_TEXT)
-            messages.setdefault(str(message.id), without_gone(message, known.ids, frames))
-    said = unframed(messages.values(), frames)
+            messages.setdefault(str(message.id), without_gone(message, known.ids, delimiters))
+    said = unframed(messages.values(), delimiters)
     episode = replace(
         base,
         messages=tuple(messages.values()),

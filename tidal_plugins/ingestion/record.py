@@ -287,7 +287,7 @@ def _to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
     if not isinstance(note.kind, str) or note.kind not in KINDS:
         raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {shown(note.kind)}")
-    text = writer.frames.strip(note.text) if isinstance(note.text, str) else note.text
+    text = writer.delimiters.strip(note.text) if isinstance(note.text, str) else note.text
     redact = writer.redaction
     text = redact.text(clean(text, max_chars=settings.recording.max_chars))
     occurred_at = now if note.occurred_at is None else aware(note.occurred_at, "occurred_at")

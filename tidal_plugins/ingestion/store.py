@@ -69,7 +69,7 @@ def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared)
         own = {entry.id for entry in entries}
         flag_claims(writer.storage, scope, [claim for claim in ready.claims if claim[0].id in own])
     if episode:
-        cited = {each for message in episode.messages for each in cited_by(message, writer.frames)}
+        cited = {each for message in episode.messages for each in cited_by(message, writer.delimiters)}
         batch.put_links(_shown_link(scope, episode.id, each, now) for each in sorted(cited))
     return Stored(entries, repeated, episode, plan.known, shown=shown)
 

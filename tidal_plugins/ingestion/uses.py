@@ -1,8 +1,9 @@
 """Use: memories that recall had shown grow stronger with the exchange that they served [Tidal §2.4], and what one
 exchange was about comes up together from then on [Capsule].
 
-An entry was *used* if the answer cites it or says what only the entry could have told; else it merely surfaced. Frames
-of recalled memories are removed from messages before they come here, so that nothing is strengthened by our own text.
+An entry was *used* if the answer cites it or says what only the entry could have told; else it merely surfaced.
+Recalled memories are removed from messages before they come here, so that nothing is strengthened by our own
+text.
 
 A turn is linked after it was stored: one that was shown ten memories has some seventy links, which no answer should
 wait for.
@@ -57,8 +58,8 @@ def strengthen(
     memory that had merely surfaced may turn out to be used. Unknown ids, such as those of other stores, are passed
     over. The newest value of something that has changed does not fade any more once it answers a question.
     """
-    before = known and without_shown(known, writer.frames)
-    episode = without_shown(episode, writer.frames)
+    before = known and without_shown(known, writer.delimiters)
+    episode = without_shown(episode, writer.delimiters)
     settings, lines, asked = writer.settings[UseTuning], [], has_question(episode.query)
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}

@@ -18,6 +18,7 @@ from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
 from tidal_plugins.jobs.queue import Jobs
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import (
     CONVERSATION,
     EPISODE,
@@ -32,7 +33,6 @@ from tidal_plugins.model.entry import (
     marked_id,
 )
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import DecayTuning, UseTuning, half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
@@ -114,9 +114,9 @@ class Writer:
     """Reads what texts say of facts. Default: rules."""
 
     @property
-    def frames(self) -> Frames:
-        """Return the frames that this store puts around recalled text."""
-        return Frames(self.key)
+    def delimiters(self) -> Delimiters:
+        """Return the delimiters that this store puts around recalled text."""
+        return Delimiters(self.key)
 
     def id_of(self, scope: Scope, *parts: object) -> str:
         """Return the id that ``parts`` have in a scope of this store, the same on every retry."""

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Literal
 
 from tidal_plugins.model.capsule import Suggestion
+from tidal_plugins.model.delimiters import sealed
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import sealed
 
 Maker = Literal["model", "extractive"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.compaction import RestoredFile
+from tidal_plugins.model.delimiters import inert, mark_of
 from tidal_plugins.model.exchange import Episode, Message, ToolCall
-from tidal_plugins.model.fence import inert, mark_of
 from tidal_plugins.patterns import lazy_re
 
 _BREAK = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"

@@ -16,8 +16,8 @@ from tidal_plugins.dossiers.seeds import Seeds
 from tidal_plugins.errors import Conflict
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.fence import inert
 from tidal_plugins.model.presence import Decision, PresenceState, PresenceStep, ProactiveMessage, Terms, Thought
 from tidal_plugins.presence.answers import judged
 from tidal_plugins.presence.choosing import Chosen, Told, choose

@@ -15,10 +15,10 @@ from tidal_plugins.english.reported import to_second_person
 from tidal_plugins.english.sentences import plain, shortened
 from tidal_plugins.english.words import MONTHS, WEEKDAYS
 from tidal_plugins.model.clock import local
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Source, Statement
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import inert
 from tidal_plugins.presence.unfinished import Unfinished
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.secrets.finding import masked

@@ -14,8 +14,8 @@ from datetime import datetime
 from tidal_plugins.english.moods import asks
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.english.words import NEGATED
+from tidal_plugins.model.delimiters import Delimiters, around, inert
 from tidal_plugins.model.entry import CONVERSATION
-from tidal_plugins.model.fence import Frames, around, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.calibration import sources
@@ -56,7 +56,7 @@ def compose(
     now: datetime,
     settings: WhisperTuning,
     sure: float,
-    frames: Frames,
+    delimiters: Delimiters,
     thought: str = "",
 ) -> Whisper:
     """Return a whisper that shows the hits of a recall, each on one line in the frame.
@@ -67,11 +67,12 @@ def compose(
     supersession from which on a line tells the value that its own replaces. A ``thought`` is the last line, if there is
     room. The whisper's recall says why each other hit is left out.
 
-    ``settings.max_chars`` bounds the texts of the lines, :func:`~tidal_plugins.model.fence.around` everything else.
+    ``settings.max_chars`` bounds the texts of the lines, :func:`~tidal_plugins.model.delimiters.around` everything
+    else.
     """
     chosen, reasons = lines_of(recall.hits, recall.query, settings.max_entries)
     left = [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
-    room, heads = settings.max_chars, around(settings.max_entries) - len(frames.memories([""]))
+    room, heads = settings.max_chars, around(settings.max_entries) - len(delimiters.memories([""]))
     shown: list[tuple[Hit, int]] = []
     for hit in chosen:
         need = min(_need(hit), settings.max_chars)
@@ -92,7 +93,7 @@ def compose(
     if left:
         dropped, peers = (*left, *recall.dropped), counted(recall.peers, hits)
         recall = replace(recall, hits=hits, dropped=dropped, peers=peers)
-    return Whisper(frames.memories(lines), hits, recall)
+    return Whisper(delimiters.memories(lines), hits, recall)
 
 
 def lines_of(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[str, str]]:

@@ -12,8 +12,8 @@ from itertools import chain
 from pydantic import BaseModel, Field, ValidationError
 
 from tidal_plugins.model.codec import structures
+from tidal_plugins.model.delimiters import uncited
 from tidal_plugins.model.dossier import Source, Statement
-from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.transcript import marked, transcript, unmarked
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Purpose

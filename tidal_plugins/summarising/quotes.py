@@ -12,9 +12,9 @@ from functools import lru_cache
 from tidal_plugins.actions.calls import NO_TOOLS, Tools
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.language.tagger import tag
+from tidal_plugins.model.delimiters import uncited
 from tidal_plugins.model.dossier import Statement
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Message
-from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.priority import LEAST, MIN_PRIORITY, carried, sentence_priority, tool_priority

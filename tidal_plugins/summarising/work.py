@@ -15,9 +15,9 @@ from tidal_plugins.actions.calls import Tools
 from tidal_plugins.actions.results import bare, rewritten
 from tidal_plugins.english.cues import CUE
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Source
 from tidal_plugins.model.exchange import Message, ToolCall, answers
-from tidal_plugins.model.fence import inert
 from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import TokenCounter

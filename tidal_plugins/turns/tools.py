@@ -17,8 +17,8 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.memory import TidalMemory
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import inert
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.weights import WhisperTuning
@@ -97,7 +97,7 @@ class AgentTool:
 def reply_text(reply: Reply, memory: TidalMemory) -> str:
     """Return a reply in words, for the model."""
     if isinstance(reply, Answer):
-        return reply.told(memory.frames)
+        return reply.told(memory.delimiters)
     return reply if isinstance(reply, str) else reply.text or NOTHING_FOUND
 
 
@@ -233,14 +233,14 @@ def search(
     )
     room = replace(memory.settings[WhisperTuning], max_entries=MAX_FOUND, max_chars=LINE * max(1, len(recall)))
     now = memory.now().astimezone(memory.settings.zone)
-    return compose(recall, now, room, memory.settings[SupersessionTuning].sure, memory.frames)
+    return compose(recall, now, room, memory.settings[SupersessionTuning].sure, memory.delimiters)
 
 
 def search_graph(
     memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
 ) -> str:
     """Return the known relations of an entity: one line for each, with its evidence, fenced like a whisper."""
-    return tell(memory.graph, memory.frames, entity, aspect, at=at, limit=limit) or "Nothing known."
+    return tell(memory.graph, memory.delimiters, entity, aspect, at=at, limit=limit) or "Nothing known."
 
 
 def save(memory: TidalMemory, text: str, **fields: Any) -> str:

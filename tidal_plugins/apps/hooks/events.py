@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tidal_plugins.apps import cut, embedder_of
 from tidal_plugins.apps.hooks import FOLDER, Options
 from tidal_plugins.apps.hooks.recording import Notes, record
-from tidal_plugins.model.fence import inert
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
@@ -163,14 +163,14 @@ def at_start(memory: TidalMemory, session: str, until: float) -> str:
 
     capsule = within(lambda: memory.capsule.read(thread=session), until)
     if capsule is not None:
-        text = capsule_text(capsule, memory.frames)
+        text = capsule_text(capsule, memory.delimiters)
     else:
         logger.warning("the capsule was not made in time: the state of the work alone is told")
         worked = next(
             (each for each in memory.episodes.list(limit=MAX_TURNS, newest_first=True) if each.tool_calls), None
         )
         turns = _newest(memory, worked.thread) if worked and worked.thread else []
-        text = memory.frames.text("\n".join(work_lines(turns, memory.frames)))
+        text = memory.delimiters.text("\n".join(work_lines(turns, memory.delimiters)))
     return "\n\n".join(filter(None, [text, _conflicts(memory)]))
 
 
@@ -194,9 +194,9 @@ def after_compaction(memory: TidalMemory, session: str, until: float) -> str:
     done = [line for line in dated if own.intersection(_CITED.findall(line))]
     cited = " to ".join(dict.fromkeys(f"[{each.citation}]" for each in (kept[0], kept[-1])))
     place = f"- Memory keeps this conversation so far word by word, an episode for each turn: {cited}"
-    work = work_lines(kept[-MAX_TURNS:], memory.frames, beside=rules)
+    work = work_lines(kept[-MAX_TURNS:], memory.delimiters, beside=rules)
     parts = [*work, *done, place, *(["Rules:", *rules] if rules else [])]
-    return memory.frames.text("\n".join(parts))
+    return memory.delimiters.text("\n".join(parts))
 
 
 def within(make: Callable[[], T], until: float) -> T | None:
@@ -231,4 +231,4 @@ def _conflicts(memory: TidalMemory) -> str:
         f" or {'not ' * each.negated}«{cut(inert(str(each.claim)), VALUE_CHARS)}»? [{each.citation}]"
         for each in found
     ]
-    return memory.frames.text("\n".join(["Open contradictions, to ask the user about:", *lines])) if lines else ""
+    return memory.delimiters.text("\n".join(["Open contradictions, to ask the user about:", *lines])) if lines else ""

@@ -18,8 +18,8 @@ from pydantic import create_model
 from tidal_plugins import InvalidInput, NotFound, Policy, TidalMemory
 from tidal_plugins.apps.mcp.sdk import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Handler, Wire, refused
 from tidal_plugins.errors import TidalError
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.entry import user_of
-from tidal_plugins.model.fence import inert
 from tidal_plugins.model.session import Action
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.shown import shown
@@ -159,7 +159,7 @@ class Resources:
         raise InvalidInput(f"a resource is {FORM}, got {shown(uri)}")
 
     def _capsule(self) -> str:
-        text = capsule_text(self._memory.capsule.read(), self._memory.frames)
+        text = capsule_text(self._memory.capsule.read(), self._memory.delimiters)
         if not text:
             raise NotFound("the capsule is empty yet")
         return bounded(text)
@@ -335,7 +335,7 @@ class MemoryServer:
 
     def _ask(self, tool: ReadTool, arguments: Mapping[str, Any]) -> tuple[str, Wire]:
         answer = tool.run(self._memory, arguments)
-        return f"{answer.told(self._memory.frames)}\n(scope: {inert(self.scope)})", answer.model_dump(mode="json")
+        return f"{answer.told(self._memory.delimiters)}\n(scope: {inert(self.scope)})", answer.model_dump(mode="json")
 
     # resources and prompts
 

@@ -19,9 +19,9 @@ from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, w
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extracted, Extraction, Reading
 from tidal_plugins.protocols import GraphExtractor
 from tidal_plugins.secrets.finding import blanked
@@ -119,7 +119,8 @@ class EpisodeReader:
     """Reads episodes with ``extractor``, or by their form and parse if it is ``None``.
 
     ``timeout`` is the number of seconds to wait for the extractor. ``stopped`` returns whether the memory was closed
-    meanwhile, ``entry_id`` the id of a message's entry. What recall showed, in ``frames``, is not read.
+    meanwhile, ``entry_id`` the id of a message's entry. What recall showed, between ``delimiters``, is
+    not read.
     """
 
     extractor: GraphExtractor | None
@@ -127,7 +128,7 @@ class EpisodeReader:
     timeout: float
     stopped: Callable[[], bool]
     entry_id: Callable[[Episode, Message], str]
-    frames: Frames
+    delimiters: Delimiters
 
     def read(self, episode: Episode, skipped: Collection[int] = ()) -> list[Reading]:
         """Return what each message of an episode names and asserts, without those at the ``skipped`` places. Secrets
@@ -138,7 +139,7 @@ class EpisodeReader:
         """
         has_text = [place for place, message in enumerate(episode.messages) if _has_text(message)]
         positions = [place for place in has_text if place not in skipped]
-        said = [self.frames.blank(episode.messages[place].text) for place in positions]
+        said = [self.delimiters.blank(episode.messages[place].text) for place in positions]
         texts = [blanked(text)[:MAX_CHARS] for text in said]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)

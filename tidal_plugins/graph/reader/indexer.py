@@ -24,9 +24,9 @@ from tidal_plugins.graph.records.relations import STANDING, STATE, predicate
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.handler import NotNow
 from tidal_plugins.jobs.queue import Job, Jobs
+from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
-from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extracted, Mention, ModelAnswer
 from tidal_plugins.protocols import TurnReader
 from tidal_plugins.secrets.finding import blanked, secrets
@@ -69,7 +69,7 @@ class ModelIndexer:
     settings: Settings
     summary_chars: int
     episodes: EpisodesOf
-    frames: Frames
+    delimiters: Delimiters
     entry_id: Callable[[Episode, Message], str]
     budget: Budget
     facts: Facts
@@ -165,7 +165,7 @@ class ModelIndexer:
             for position, message in enumerate(episode.messages):
                 if message.role not in SAID or not message.text.strip() or message.text == FORGOTTEN_TEXT:
                     continue
-                text = blanked(self.frames.blank(message.text))[: min(most, room)]
+                text = blanked(self.delimiters.blank(message.text))[: min(most, room)]
                 room -= len(text)
                 if text.strip():
                     speaker, at = message.speaker or message.role, message.at or episode.occurred_at

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from tidal_plugins.errors import ComponentError
 from tidal_plugins.graph.reading.quotes import TYPES
 from tidal_plugins.model.codec import structures
-from tidal_plugins.model.fence import inert
+from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.graph import PREDICATES
 from tidal_plugins.model.transcript import marked, unmarked
 

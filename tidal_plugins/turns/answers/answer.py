@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, Stri
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware
+from tidal_plugins.model.delimiters import Delimiters, inert
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.secrets.finding import masked
 
 MAX_RESULTS = 50
@@ -101,12 +101,12 @@ class Answer(BaseModel, Generic[R]):
     next_cursor: str | None = Field(None, description="Ask again with this cursor for what follows.")
     truncated: bool = Field(False, description="Whether more was found than stands here.")
 
-    def told(self, frames: Frames) -> str:
+    def told(self, delimiters: Delimiters) -> str:
         """Return the answer as a text for a model: a line for each result, fenced like a whisper."""
         if not self.results:
             return NOTHING_FOUND
         lines = [result.line for result in self.results]
-        told = "\n\n".join(lines) if self.results[0].verbatim else frames.memories(lines)
+        told = "\n\n".join(lines) if self.results[0].verbatim else delimiters.memories(lines)
         return told + (f"\nThere is more: ask again with cursor={self.next_cursor}" if self.next_cursor else "")
 
 

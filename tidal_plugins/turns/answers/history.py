@@ -14,9 +14,9 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.clock import MAX_YEAR, MICROSECOND, MIN_YEAR, from_micros, to_micros
+from tidal_plugins.model.delimiters import Delimiters, mark_of
 from tidal_plugins.model.entry import EPISODE, Entry
 from tidal_plugins.model.exchange import Episode
-from tidal_plugins.model.fence import Frames, mark_of
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.transcript import page_count
 from tidal_plugins.retrieval.whisper import when
@@ -315,7 +315,9 @@ def _texts(memory: TidalMemory, ids: Sequence[str], page: int) -> Iterator[FullT
     for id_ in ids:
         try:
             entry = memory.get(id_)
-            yield from _episode(memory, entry, page) if entry.kind == EPISODE else _entry(memory.frames, entry, page)
+            yield from (
+                _episode(memory, entry, page) if entry.kind == EPISODE else _entry(memory.delimiters, entry, page)
+            )
         except NotFound as error:
             yield FullText(citation=name(id_) or "", kind=MISSING, text=summary(str(error)))
         page = 1
@@ -327,11 +329,11 @@ def _episode(memory: TidalMemory, entry: Entry, page: int) -> Iterator[FullText]
         yield _text_page(entry, memory.episodes.page(entry.id, number, max_chars=PAGE_CHARS), number, pages)
 
 
-def _entry(frames: Frames, entry: Entry, page: int) -> Iterator[FullText]:
+def _entry(delimiters: Delimiters, entry: Entry, page: int) -> Iterator[FullText]:
     pages = max(1, -(-len(entry.text) // PAGE_CHARS))
     for number in range(page, pages + 1):
         part = entry.text[(number - 1) * PAGE_CHARS : number * PAGE_CHARS]
-        yield _text_page(entry, frames.text(mark_of("text").sub("‹", part)), number, pages)
+        yield _text_page(entry, delimiters.text(mark_of("text").sub("‹", part)), number, pages)
 
 
 def _text_page(entry: Entry, text: str, page: int, pages: int) -> FullText:

@@ -1,9 +1,9 @@
-"""The frame around recalled text, and its removal from text that comes back [Tidal §2.3].
+"""Delimiters around recalled text, and its removal from text that comes back [Tidal §2.3].
 
-Recalled text is data of unknown origin. The frame marks where it begins and ends, and no text inside can forge the
-marks: angle brackets (and the characters that look like them) are replaced, and each memory stands on one line.
-A frame ends with a keyed tag of its store. By this tag the store knows what it showed itself, and leaves that out of
-the index; words that merely look like a frame are words.
+Recalled text is data of unknown origin. Delimiters mark where it begins and ends, and no text inside can
+forge them: angle brackets (and the characters that look like them) are replaced, and each memory stands on one line.
+The text ends with a keyed tag of its store. By this tag the store knows what it showed itself, and leaves that out of
+the index; words that merely look like delimiters are words.
 """
 
 import re
@@ -40,8 +40,8 @@ _BRACKETS = str.maketrans(dict.fromkeys(_OPENING, "‹") | dict.fromkeys(">\uff1
 
 
 @dataclass(frozen=True, slots=True)
-class Frames:
-    """The frames of one store. ``key`` is the store's own secret."""
+class Delimiters:
+    """The delimiters of one store. ``key`` is the store's own secret."""
 
     key: bytes = field(repr=False)
 
@@ -66,7 +66,7 @@ class Frames:
         return self._framed("summary", mark_of("summary").sub("‹", text))
 
     def strip(self, text: str) -> str:
-        """Return ``text`` without the frames that this store showed, and without the white space behind each.
+        """Return ``text`` without the delimiters that this store showed, and without the white space behind each.
 
         A frame that was cut off or altered stays: its words may be somebody's own.
         """
@@ -74,13 +74,13 @@ class Frames:
         return text if not spans else "".join(text[start:end] for start, end in _between(spans, len(text)))
 
     def blank(self, text: str) -> str:
-        """Return ``text`` with spaces in place of these frames, so that all else stands where it stood."""
+        """Return ``text`` with spaces in place of these delimiters, so that all else stands where it stood."""
         for start, end in self._spans(text):
             text = text[:start] + " " * (end - start) + text[end:]
         return text
 
     def cited(self, text: str) -> set[str]:
-        """Return the ids that the frames in ``text`` cite."""
+        """Return the ids that the delimiters in ``text`` cite."""
         spans = self._spans(text) if FRAMED in text else ()
         return {id_ for start, end in spans for id_ in _CITED.findall(text, start, end)}
 
@@ -92,7 +92,7 @@ class Frames:
         return blake2b(words.encode("utf-8", "replace"), key=self.key, digest_size=_TAG_BYTES).hexdigest()
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where the frames of this store stand. Every part of the text is searched once."""
+        """Yield where the delimiters of this store stand. Every part of the text is searched once."""
         last = 0
         for close in _CLOSE.finditer(text):
             opening = f"<tidal-{close[1]}>"

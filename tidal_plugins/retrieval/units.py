@@ -76,13 +76,13 @@ def with_units(recall: Recall, question: Question, settings: WhisperTuning) -> R
             best[unit.hit], chosen[unit.hit] = merit, index
     hits, dropped = [], []
     for place, hit in enumerate(recall.hits):
-        index = chosen.get(place)
-        if index is None:
+        at = chosen.get(place)
+        if at is None:
             hits.append(hit)
-        elif hit.entry.kind == CONVERSATION and empty[index] >= settings.empty:
+        elif hit.entry.kind == CONVERSATION and empty[at] >= settings.empty:
             dropped.append(Dropped(hit.id, UNITS, "only asks, thanks or the like", hit.origin))
         else:
-            hits.append(replace(hit, unit=(found[index].start, found[index].end)))
+            hits.append(replace(hit, unit=(found[at].start, found[at].end)))
     return replace(recall, hits=tuple(hits), dropped=(*dropped, *recall.dropped), degraded=degraded)
 
 

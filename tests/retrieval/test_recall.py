@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.conftest import OpenMemory
 from tests.inside import raw
 from tests.retrieval.directions import QUESTION, lying, say
 from tidal_plugins import (
@@ -165,7 +166,8 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
     assert memory.recall("jazz piano").degraded == ()
 
 
-def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock: FrozenClock) -> None:
+def test_recall_and_whisper_write_nothing(open_memory: OpenMemory, path: Path, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Settings(graph={"background": False}))  # what it reads later is written, too
     fill(memory, 20)
     memory.record("I am SO angry about the piano!!!", "I see. " * 90, thread="s")
     watcher = raw(path)

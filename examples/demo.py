@@ -165,7 +165,7 @@ def converse(memory: TidalMemory, agent: Agent, words: str, thread: str, clock: 
     clock.tick()
     turn = agent.ask(words, thread)
     screen.turn(memory, turn, speaker)
-    if len(turn.whisper) > memory.settings.whisper.max_chars:
+    if len(turn.whisper) > memory.settings.whisper.most_chars:
         raise Failed(f"a whisper of {len(turn.whisper)} characters is over its budget: {turn.whisper}")
     return turn
 

@@ -49,7 +49,7 @@ def bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
 
 def turn(memory: TidalMemory, spoken: Turn, speaker: str) -> None:
     """Show a turn: the words, what surfaced, from where and why, and the answer."""
-    budget = memory.settings.whisper.max_chars
+    budget = memory.settings.whisper.most_chars
     console.print(f"\n[bold cyan]{escape(speaker)}[/]  {escape(spoken.question)}")
     if spoken.ids:
         console.print(_surfaced(memory, spoken))

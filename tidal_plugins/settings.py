@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from tidal_plugins.model.delimiters import around
 from tidal_plugins.model.session import Policy, SignalType
 from tidal_plugins.shown import shown
 from tidal_plugins.tuning import W, tuned
@@ -131,13 +132,19 @@ class WhisperSettings(Group):
     max_entries: int = Field(3, gt=0, le=20)
     """Memories that it may show."""
     max_chars: int = Field(500, ge=200, le=4_000)
-    """Characters of the memories' own text. The frame and the heads of the lines take at most 250 more."""
+    """Characters of the memories' own text. The delimiters and the heads of the lines take at most 250 more, and 60 for
+    each memory above three."""
     threshold: float = Field(0.285, ge=0, le=1)
-    """Chance that a recall needs to hold something that helps for anything to surface. On LoCoMo it keeps nine in ten
-    of the questions that recall answers, and stays silent on more than a third of them once their evidence is taken out
-    of the memory. 0 for no thresholds at all, neither this one nor those of lines and statements."""
+    """Least estimated chance that the recall holds a memory that helps, for anything to surface. On LoCoMo it keeps
+    nine in ten of the questions that recall answers, and stays silent on more than a third of them once their evidence
+    is taken out of the memory. 0 for no thresholds at all, neither this one nor those of lines and statements."""
     thoughts: bool = False
     """Whether a whisper that has room ends with a thought seed of which it shows one memory."""
+
+    @property
+    def most_chars(self) -> int:
+        """Return how many characters a whole whisper has at most."""
+        return self.max_chars + around(self.max_entries)
 
 
 class FileTool(Group):

@@ -2,23 +2,16 @@
 
 import json
 import os
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
-from tests.forking import PACKAGES, ROOT, forker
+from tests.forking import PACKAGES, ROOT
 
 pytestmark = pytest.mark.slow
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
-
-
-PREPARE = """
-import langchain.agents, langchain.chat_models, langgraph.checkpoint.sqlite, langgraph.prebuilt, llama_index.core
-import langchain_tidal, langgraph_tidal, llama_index_tidal, onnxruntime, rich.console, tokenizers
-import tidal_plugins.retrieval.pipeline, tidal_plugins.ingestion.record, tidal_plugins.storage.sqlite
-"""
-"""Imports most of what examples take seconds to import. They import the rest, and their own modules, themselves."""
 
 
 def ran(example, *arguments):
@@ -26,8 +19,9 @@ def ran(example, *arguments):
     env = {name: value for name, value in os.environ.items() if name not in KEYS}
     env["PYTHONPATH"] = PACKAGES
     script = str(ROOT / "examples" / example)
-    done = forker(PREPARE).run(script, *map(str, arguments), env=env, cwd=Path.cwd())
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    words = [sys.executable, script, *map(str, arguments)]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 def run(example, *arguments):
@@ -168,7 +162,9 @@ def test_what_one_agent_rewards_comes_up_first_for_it_and_for_nobody_else() -> N
 
 
 def test_what_no_single_message_answers_is_found_by_time_surroundings_hops_and_peers():
-    out = run("recall.py")
+    code, out, err = ran("recall.py")
+    assert code == 0, out + err
+    assert "peer yard was not asked" in err
     parts = dict(part.split("\n", 1) for part in out.split("\n== ")[1:])
     tuesday, before = parts["Times in the question"].split("What did the roof")
     assert "«last Tuesday» 2026-11-17…2026-11-18\n  The Heron's steering cable broke" in tuesday

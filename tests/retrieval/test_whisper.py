@@ -553,3 +553,10 @@ def test_a_memory_cannot_forge_the_fence() -> None:
         assert str(whispered).count("<") == str(whispered).count(">") == 2
         assert all(unicodedata.category(c) not in {"Cc", "Cf"} for line in lines(whispered) for c in line)
         assert FRAMES.strip(f"{whispered}\n\nquestion") == "question"
+
+
+def test_a_line_does_not_run_over_a_heading() -> None:
+    text = "# Varnish\nThree coats.\n## Paint\nCopper is banned here. Zinc is not.\n## Oil\nOne litre."
+    start = text.index("Copper")
+    said = replace(hit(text, id="a", kind="kb"), unit=(start, start + len("Copper is banned here.")))
+    assert lines(whisper(said))[0].endswith("Copper is banned here. Zinc is not.")

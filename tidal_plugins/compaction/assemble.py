@@ -23,7 +23,7 @@ REST = "Not told: "
 
 
 YIELDED = 0.5
-"""Share in which a summary and the files beside it make way for each other. SWE-agent's sessions, filled to 4,000
+"""Fraction of the room for files that a summary gives up where both do not fit. SWE-agent's sessions, filled to 4,000
 tokens, kept 88.4 % of the evidence and 9 of 10 edited files where the summary made way for all files, 90.9 % and 6
 where it did for a half of them, and 91.1 % and 3 where it did for none."""
 
@@ -204,7 +204,8 @@ def room_of_summary(limit: Size, settings: CompactionTuning, taken: Size, wanted
     """Return the size that the summary may take: up to the target, or a little more where that leaves too little.
 
     It grows with the limit, and so does the whole: there is no step at which it would fall. Where the files that are
-    ``wanted`` do not fit beside it, it leaves room for :data:`YIELDED` of them, and of its least share as much.
+    ``wanted`` do not fit beside it, it leaves room for :data:`YIELDED` of them, and its own minimum shrinks by the same
+    fraction.
     """
     left = limit * settings.compact - taken - wanted
     least = (limit * settings.least).at_most(limit * settings.hard - taken)

@@ -24,11 +24,9 @@ from tidal_plugins.compaction.state import history as split
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.compaction import Compaction, Size, Stage
-from tidal_plugins.model.delimiters import around
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
-from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
@@ -259,8 +257,7 @@ class Compactor:
 
     def _whisper(self, messages: Sequence[Message]) -> Size:
         """Return the size of the longest whisper: in this conversation's script or in English, if that takes more."""
-        whisper = self.recorder.writer.settings[WhisperTuning]
-        chars = whisper.max_chars + around(whisper.max_entries)
+        chars = self.recorder.writer.settings.whisper.most_chars
         said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]
         texts = [(text * (chars // len(text) + 1))[:chars] for text in (said, PROSE) if text]
         tokens = max(self.counter.count(text) for text in texts)

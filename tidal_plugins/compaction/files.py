@@ -106,7 +106,7 @@ class Restorer:
         """Return the files that may be put back, best first: more than come back, for some may not fit.
 
         A file qualifies if it was read or changed in the last messages, or changed anywhere in the thread. Its content
-        comes from the whole thread. Files that the steps which stay in the context show as a whole are left out, and
+        comes from the whole thread. Files that steps which stay in the context show in full are left out, and
         so are files with a secret in them: a masked copy might be written back.
         """
         if not self.settings.max_files:

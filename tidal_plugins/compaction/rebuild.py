@@ -278,7 +278,7 @@ def assemble(means: Means, recorded: Recorded, new: State, choose: Chooser) -> S
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
         marks = means.recorder.writer.delimiters.summary("")
         around = Size(means.counter.count(marks), len(marks.encode()))
-        room = room_of_summary(limit, settings, taken - around, wanted)  # the target is one of words
+        room = room_of_summary(limit, settings, taken - around, wanted)  # the target counts text only, not delimiters
         room = room.at_most(limit * settings.hard - taken - around)
         text, shown = summary(choose, lines, episodes, room, means.counter, lifted=work.lifted)
         new = replace(new, summary=text, shown=shown)

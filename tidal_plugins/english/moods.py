@@ -85,8 +85,6 @@ _WOULD = r"would|could|might|should"
 
 _HEDGES = f"{_IF}|{_PERHAPS}|{_HEARSAY}|{_JOKES}"
 
-HEDGED = lazy_re(rf"\b(?:{_HEDGES}|{_WOULD}|supposed)\b")
-"""Hedges that make a lower-case sentence of a note unsure. A statement that becomes a fact must pass more."""
 DOUBT = lazy_re(
     rf"\b(?:{_HEDGES}|{_WHEN}|assum\w+|as though|wish\w*|hop(?:e|es|ed|ing)|think|thinks|thought|believ\w+|"
     r"feels? like|seem\w*|doubt\w*|unsure|presumably|allegedly|supposedly|reportedly|likely|not true|heard|hear|"

@@ -130,8 +130,8 @@ def may_end(later: Statement) -> bool:
 
 
 def _is_comparable(later: Statement, earlier: Statement) -> bool:
-    """Return whether a statement has words of change, or has a value of a kind that the earlier one has, too, or denies
-    where that does not: most pairs of statements have nothing of it."""
+    """Return whether a statement has a word of change, shares a kind of value with the earlier one, or differs from it
+    in denial. Most pairs of statements do not."""
     return later.changed or not later.kinds.isdisjoint(earlier.kinds) or len(later.denials | earlier.denials) > 1
 
 

@@ -91,7 +91,7 @@ class Prepared:
         claims: what the entries claim of facts.
         nearest: the cosine of each entry to the nearest known one, for the write gate.
         feelings: how each text feels.
-        asked: how each user's turn feels to the rule of the mood.
+        asked: the affect of each turn of a user, from which the mood is updated.
     """
 
     records: Mapping[str, Record]
@@ -254,7 +254,7 @@ def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datet
 def _felt(
     affect: AffectLoop, turns: Sequence[Plan], records: Mapping[str, Record]
 ) -> tuple[dict[str, Affect], dict[str, Affect]]:
-    """Return how the texts of turns feel, and how users' turns do to the rule of the mood.
+    """Return the affect of the texts of turns, and that of users' turns from which the mood is updated.
 
     They are read off the vectors that entries have anyway. Of what is embedded only the sentences of users are new.
     """

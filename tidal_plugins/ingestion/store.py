@@ -182,8 +182,8 @@ def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Col
 class Batch:
     """The reads and writes of one batch, inside one transaction.
 
-    Nothing is read twice: call ``load_documents`` and ``load_links`` with all that a batch is going to read. What does
-    without this object, and reads or writes entries or their links, calls :meth:`store` first.
+    Nothing is read twice: call ``load_documents`` and ``load_links`` with all that a batch is going to read. Code that
+    reads or writes entries or their links without this object calls :meth:`store` first.
     """
 
     def __init__(self, writer: Writer, scope: Scope, now: datetime) -> None:

@@ -246,7 +246,7 @@ def _month(entry: Entry) -> list[str]:
 def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
     """Return words that an entry is found by although its text lacks them: of its month and of its labels.
 
-    Whoever labels a text «budget» asks for it so.
+    Users search with the labels that they gave.
     """
     labels = dict.fromkeys(word for label in entry.tags for word in terms(label))
     return [*_month(entry), *(word for word in labels if word not in said)]

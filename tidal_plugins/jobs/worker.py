@@ -55,7 +55,7 @@ class Worker:
 
     @contextmanager
     def recording(self, scope: Scope) -> Iterator[None]:
-        """Rest meanwhile, and then do what is due in a scope."""
+        """Pause the thread during the block, then do what is due in a scope."""
         try:
             with self._throttle.held():
                 yield

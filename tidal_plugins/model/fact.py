@@ -92,15 +92,6 @@ def supersession_id(scope: Scope, later: str, earlier: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
-    """What somebody said: its ``text``, when, and by whom, where that is known."""
-
-    text: str
-    at: datetime
-    speaker: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Replacement:
     """The values that two statements give to one thing, and why they do.
 

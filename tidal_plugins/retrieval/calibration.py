@@ -110,7 +110,7 @@ def sources(entry: Entry) -> Sequence[Any]:
 
 def _without_derived(found: Candidates, rivals: Rows, channels: Channels) -> Rows:
     """Return the places of rivals without those that memory made of others: an entry is no rival of what it was made
-    from. If the first is such an entry, its sources are none."""
+    from. If the first is such an entry, its sources are no rivals."""
     arrays, rows = found.columns.arrays, found.rows[rivals]
     made = among(arrays.channel[rows], arrays.names.known([SYNTHESIS]))
     if not made.any():

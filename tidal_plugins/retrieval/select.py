@@ -197,7 +197,7 @@ def least(question: Question, settings: WhisperTuning) -> float:
 def likely(
     ranked: Candidates, confidence: float, question: Question, settings: Settings
 ) -> tuple[Candidates, float, dict[str, Dropped]]:
-    """Return nothing if nothing is likely enough to help, and else every entry that is itself; and the threshold.
+    """Return every entry that is individually likely enough to help, or none if nothing is; and the threshold.
 
     A question that the memory cannot answer still has neighbours there, as near as many an answer is. So how far the
     first stands out, not nearness, decides whether anything surfaces. A line that is far behind the first may still add
@@ -243,7 +243,8 @@ def without_shouts(ranked: Candidates) -> tuple[Candidates, dict[str, Dropped]]:
 def alike(ranked: Candidates) -> dict[str, str]:
     """Return by id why an entry is the third, or a further one, of those that say nearly the same.
 
-    No maximal marginal relevance: to weigh how new a memory is against how near costs answers (see docs/recall.md).
+    No maximal marginal relevance: to weigh how new a memory is against how near costs answers
+    (docs/capabilities/whisper.md).
     """
     shown: dict[int, list[str]] = {}
     more: dict[str, str] = {}

@@ -157,7 +157,7 @@ def newest_first(found: Candidates, supersessions: Sequence[Supersession]) -> tu
 def doubted(found: Candidates, links: Mapping[str, Links]) -> Candidates:
     """Return a ranking with lower chances of what is superseded: it helps only if the link is wrong.
 
-    A second time lowers the chances of what is two links back: it helps only if both are.
+    Called twice, it discounts what is two links back again: that helps only if both links are wrong.
     """
     places = {id_: place for place, id_ in enumerate(found.ids)}
     sure, chance = found.confidence, found.confidence.copy()

@@ -160,10 +160,10 @@ def _joined(text: str, found: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 def _cosines(
     found: Sequence[Unit], shares: Sequence[float], question: Question, settings: WhisperTuning
 ) -> Sequence[float]:
-    """Return the cosine of the units that may be the best of their text; 0 for the others, and where there is one."""
+    """Return the cosine of the units that may be the best of their text; 0 for units that were not embedded."""
     alone = {unit.hit for unit in found} - {unit.hit for unit, after in pairwise(found) if unit.hit == after.hit}
     order = sorted(range(len(found)), key=lambda index: -shares[index])
-    order.sort(key=lambda index: found[index].hit >= settings.max_entries)  # a text without its words may mean them
+    order.sort(key=lambda index: found[index].hit >= settings.max_entries)  # it may match by meaning alone
     open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
     if not open_ or not settings.unit_meaning:
         return [0.0] * len(found)

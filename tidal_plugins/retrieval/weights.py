@@ -40,7 +40,7 @@ class RecallTuning(Weights, group="recall"):
     """Share of the way that an entry is raised to the best of its thread: a conversation is about something. The order
     within it stays, and where there are no threads nothing changes."""
     neighbours: float = tunable(0.15, ge=0)
-    """Share of what a neighbour is nearer than an ordinary candidate that it lends; half of it at two places."""
+    """Fraction of a neighbour's nearness above the median candidate that is added; half of it at two places."""
     answer: float = tunable(3.0, ge=0)
     """Factor by which a question lends more to the turn right after it, which holds its answer."""
     turn: float = tunable(20.0, gt=0)
@@ -50,8 +50,8 @@ class RecallTuning(Weights, group="recall"):
     """Added for a turn that says when something was, taken off a short one that asks: one nat. Who tells of an event
     says when it was; a question asks for what the next turn tells."""
     reach: int = tunable(20, ge=2, le=1000)
-    """How far down what is near is looked at more closely: the best so many candidates bring their neighbours along, so
-    many from a time that the query speaks of take part, and of so many the first must stand out to be whispered."""
+    """Number of top candidates: whose neighbours take part, that take part for each time that the query names, and that
+    are the rivals from which the first must stand out to be whispered."""
     time: float = tunable(0.2, ge=0)
     """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
     of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""

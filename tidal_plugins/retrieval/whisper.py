@@ -284,6 +284,8 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
     start, end = unit
     shown = _clean(text[start:end])
     for following in (span for span in around if span[0] >= end):
+        if _HEADING.match(text, following[0]):
+            break
         longer = _clean(text[start : following[1]])
         announced = shown.rstrip("*_ ").endswith(":")
         if announced and (len(longer) > room or following[1] > prose[1]):
@@ -292,6 +294,8 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
             break
         end, shown = following[1], longer
     for before in (span for span in reversed(around) if span[1] <= start):
+        if _HEADING.match(text, before[0]):
+            break
         longer = _clean(text[before[0] : end])
         if len(longer) > room:
             break

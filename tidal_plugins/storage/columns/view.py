@@ -17,8 +17,8 @@ from tidal_plugins.storage.columns.tables import Arrays, Near, Rows, places_of
 from tidal_plugins.storage.entries import Match, PassageVectors, Span, Where
 from tidal_plugins.storage.rows import from_json
 
-STRANGE = ("ids", "episodes", "positions", "metadata", "exclude")
-"""The parts of a filter that are about no column."""
+NON_COLUMNAR = ("ids", "episodes", "positions", "metadata", "exclude")
+"""Fields of a filter without a column in memory."""
 
 FEW = 8
 """Numbers up to which one comparison after the other is faster than a search."""
@@ -45,8 +45,8 @@ def passing(arrays: Arrays, rows: Rows, where: Where) -> NDArray[np.bool_]:
 
 
 def strange(where: Where) -> dict[str, Any]:
-    """Return by name the parts of a filter that are about no column, if they ask for anything."""
-    return {name: value for name in STRANGE if (value := getattr(where, name)) != getattr(_NOTHING, name)}
+    """Return by name the fields of a filter without a column in memory, if they ask for anything."""
+    return {name: value for name in NON_COLUMNAR if (value := getattr(where, name)) != getattr(_NOTHING, name)}
 
 
 def among(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.bool_]:
@@ -276,7 +276,7 @@ class Columns(ABC):
         return ok
 
     def _strange(self, where: Where) -> tuple[Rows | None, Rows | None]:
-        """Return the rows that pass the parts of a filter which are about no column, and those that it excludes."""
+        """Return the rows that pass a filter's fields without a column, and those that it excludes."""
         asked = strange(where)
         if not asked:
             return None, None

@@ -44,8 +44,8 @@ NUMBERS = ", ".join(
     for name in ENTRY
     if name in _ABSENT
 )
-"""The columns of an entry that are numbers, as ``EntryRow`` has them. Damage may make NULL, a text or another kind of
-number of a value, and arrays of the whole scope hold it."""
+"""The columns of an entry that are numbers, as ``EntryRow`` has them. Damage can change the type of a value;
+the cast keeps one bad row from breaking the array of its scope."""
 
 
 class StoredSource(Source, ABC, Generic[S]):

@@ -222,7 +222,7 @@ class LinkStore(SQLStore, Links):
     def links(
         self, scope: Scope, where: WhereLinks, *, limit: int | None = None, strongest_first: bool = False
     ) -> list[Link]:
-        # What has expired SQLite is to look up by its expiry and to sort; a walk in order would read all.
+        # Forces the index on expiry and a sort: a scan in the order of keys would read every row.
         first_stored = "l.key" if where.expired_at is None else "^l.key"
         order = f"{STRONGEST}, l.key" if strongest_first else first_stored
         with self.question():

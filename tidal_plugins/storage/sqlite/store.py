@@ -1,7 +1,7 @@
 """Scopes, documents, links, logs and the listing of an SQLite file: what only it has to do for them.
 
 The number of a scope, by which rows of other tables belong to it, is a hash of its path. So a reader needs no row of
-the table of scopes. Of a damaged one, that value is right which rows of other tables bear.
+the table of scopes. If number and path of a row disagree, the number that other tables refer to is right.
 """
 
 from __future__ import annotations

@@ -38,6 +38,9 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 
+WHISPER_SHARE = 0.25
+"""Share of the limit that is kept free for a whisper, at most."""
+
 PROSE = "Here is what it reminds me of: in May the user said that the boat would be painted green. "
 """Text to count where a whisper's room is reserved: some counters take a run of one character for nothing."""
 
@@ -256,12 +259,16 @@ class Compactor:
         return (self.recorder.scope, context.thread, None if context.thread else first)
 
     def _whisper(self, messages: Sequence[Message]) -> Size:
-        """Return the size of the longest whisper: in this conversation's script or in English, if that takes more."""
+        """Return the size of the longest whisper: in this conversation's script or in English, if that takes more.
+
+        Of a small limit it is at most a quarter: what was said matters more there than room for the longest whisper.
+        """
         chars = self.recorder.writer.settings.whisper.most_chars
         said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]
         texts = [(text * (chars // len(text) + 1))[:chars] for text in (said, PROSE) if text]
         tokens = max(self.counter.count(text) for text in texts)
-        return Size(tokens, max(len(text.encode(errors="replace")) for text in texts))
+        longest = Size(tokens, max(len(text.encode(errors="replace")) for text in texts))
+        return longest.at_most(self.limit * WHISPER_SHARE)
 
     @property
     def _storage(self) -> Storage:

@@ -46,9 +46,9 @@ def test_a_task_is_over_when_its_day_is_over_in_the_zone(open_memory, clock, zon
 @pytest.mark.parametrize(
     ("zone", "before", "after"),
     [
-        ("UTC", "16 March", "16 March"),
-        ("Europe/Berlin", "16 March", "17 March"),
-        ("America/New_York", "16 March", "16 March"),
+        ("UTC", "16 Mar", "16 Mar"),
+        ("Europe/Berlin", "16 Mar", "17 Mar"),
+        ("America/New_York", "16 Mar", "16 Mar"),
     ],
 )
 def test_a_whisper_dates_its_lines_by_the_zone(open_memory, clock, zone, before, after):

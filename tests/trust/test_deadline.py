@@ -58,6 +58,6 @@ def test_a_search_of_items_that_takes_too_long_is_interrupted(hasty: TidalMemory
     from langgraph_tidal import TidalStore
 
     store = TidalStore(hasty)
-    store.batch([PutOp(("users", str(n)), "note", {"text": f"apple {n}"}, index=False) for n in range(400)])
+    store.batch([PutOp(("users", str(n)), "note", {"text": f"apple {n}"}, index=False) for n in range(4_000)])
     with pytest.raises(QueryTimeout):
         store.search(("users",), filter={"text": "pear"})

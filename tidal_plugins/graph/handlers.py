@@ -16,8 +16,6 @@ from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ComponentError, EmbeddingError, StorageError
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL, Budget, ReaderTuning
-from tidal_plugins.graph.records.relations import MAX_ASSERTIONS
-from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import CLAIM, Job, Jobs
 from tidal_plugins.model.delimiters import Delimiters
@@ -90,6 +88,8 @@ class TurnReading(Handler[Extracted]):
     def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
         from tidal_plugins.graph.code.reader import CodeReader
         from tidal_plugins.graph.indexing.indexer import EpisodeIndexer, EpisodeReader
+        from tidal_plugins.graph.records.relations import MAX_ASSERTIONS
+        from tidal_plugins.graph.stored import GraphTuning
 
         settings = self.settings
         stopped, timeout = self.jobs.throttle.stopped, self.settings.models.timeout
@@ -184,6 +184,7 @@ class GraphEntries(Handler[Extracted]):
 
     def do(self, scope: Scope, jobs: Sequence[Job]) -> Extracted:
         from tidal_plugins.graph.indexing.entries import EntryUpdate
+        from tidal_plugins.graph.stored import GraphTuning
 
         return Extracted(
             facts=EntryUpdate(self.storage, scope, self.settings[GraphTuning], self.writer).run(self.jobs, jobs)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from tidal_plugins.aio import in_thread, to_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
-from tidal_plugins.settings import Settings
 from tidal_plugins.validation import check_flag
 
 if TYPE_CHECKING:

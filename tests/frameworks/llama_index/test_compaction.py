@@ -176,7 +176,7 @@ def test_a_view_with_new_messages_goes_on_with_the_history(memory, chat, same):
 @pytest.fixture
 def reading(chat):
     """A chat that read two files just before it no longer fitted."""
-    while size(chat.get()).tokens < 0.7 * LIMIT:
+    while size(chat.get()).tokens < 0.6 * LIMIT:
         talk(chat, [0])
     for number, name in enumerate(("plan.md", "crates.py")):
         call = ToolCallBlock(tool_call_id=f"r{number}", tool_name="Read", tool_kwargs={"file_path": f"/work/{name}"})

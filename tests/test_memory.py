@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -491,3 +492,32 @@ def test_an_upset_turn_changes_what_comes_up(memory: TidalMemory) -> None:
     assert upset[0].entry.affect.valence < 0
     assert "feeling" in upset[0].why.factors
     assert "feeling" not in calm[0].why.factors
+
+
+def test_threads_that_come_and_go_keep_their_own_connections(memory: TidalMemory) -> None:
+    """A later thread gets the ident of one that has ended, and must not share its connection with who closes it."""
+    memory.record("The kiln fires at noon.")
+    errors, interval = list[BaseException](), sys.getswitchinterval()
+
+    def read() -> None:
+        try:
+            memory.entries.list(limit=5)
+        except BaseException as error:
+            errors.append(error)
+
+    def spawn() -> None:
+        for _ in range(100):
+            thread = threading.Thread(target=read)
+            thread.start()
+            thread.join()
+
+    sys.setswitchinterval(1e-5)
+    try:
+        spawners = [threading.Thread(target=spawn) for _ in range(6)]
+        for each in spawners:
+            each.start()
+        for each in spawners:
+            each.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []

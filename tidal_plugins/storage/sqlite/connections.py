@@ -125,7 +125,7 @@ class Connections(Deadlines):
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._inherited: list[apsw.Connection] = []
-        self._by_thread: dict[int, apsw.Connection] = {}
+        self._by_thread: dict[threading.Thread, apsw.Connection] = {}  # an ident is given again to a later thread
         self._lock = threading.Lock()
         self._local = threading.local()
         self._waits: weakref.WeakKeyDictionary[apsw.Connection, LockWait] = weakref.WeakKeyDictionary()
@@ -147,7 +147,7 @@ class Connections(Deadlines):
 
         A transaction that an exception left open at an odd place is rolled back.
         """
-        connection = self._by_thread.get(threading.get_ident())
+        connection = self._by_thread.get(threading.current_thread())
         if connection is None:
             return self._open()
         with translated(self.path):
@@ -349,7 +349,9 @@ class Connections(Deadlines):
         try:
             yield
         finally:
-            if self._by_thread.get(threading.get_ident()) is connection:  # else another one took its place, or none
+            if (
+                self._by_thread.get(threading.current_thread()) is connection
+            ):  # else another one took its place, or none
                 connection.execute(f"PRAGMA synchronous = {self._synchronous}")
                 self._unsynced.pop(connection, None)
 
@@ -439,7 +441,6 @@ class Connections(Deadlines):
             self._checked[connection] = now
 
     def _open(self) -> apsw.Connection:
-        threading.current_thread()  # makes a foreign thread known, so that its connection is not taken for an orphan
         with self._lock:
             self._check_open()
             self._close_inherited()
@@ -467,7 +468,7 @@ class Connections(Deadlines):
                 connection.close()
             self._check_open()
             self._close_orphans()
-            self._by_thread[threading.get_ident()] = connection
+            self._by_thread[threading.current_thread()] = connection
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
@@ -488,7 +489,7 @@ class Connections(Deadlines):
 
     def _renew(self, connection: apsw.Connection) -> apsw.Connection:
         """Close a connection with all that is unfinished on it, which rolls back, and open another one."""
-        self._by_thread.pop(threading.get_ident(), None)
+        self._by_thread.pop(threading.current_thread(), None)
         self._close(connection, force=True)
         return self._open()
 
@@ -497,8 +498,7 @@ class Connections(Deadlines):
             raise Closed(f"the memory at {self.path} was closed; open it again with TidalMemory(path)")
 
     def _close_orphans(self) -> None:
-        alive = {thread.ident for thread in threading.enumerate()}
-        for orphan in [ident for ident in self._by_thread if ident not in alive]:
+        for orphan in [thread for thread in self._by_thread if not thread.is_alive()]:
             self._close(self._by_thread.pop(orphan))
 
     def _close_inherited(self) -> None:

@@ -257,12 +257,12 @@ class _Openings(Connections):
         connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
         self.unchecked = connection.pragma("checksum_verification") == "0"
         self._prepare(connection)
-        self._by_thread[threading.get_ident()] = connection
+        self._by_thread[threading.current_thread()] = connection
         return connection
 
     def _drop(self) -> None:
         """Close the connection of this thread."""
-        connection = self._by_thread.pop(threading.get_ident(), None)
+        connection = self._by_thread.pop(threading.current_thread(), None)
         if connection is not None:
             connection.close(True)
 

@@ -192,7 +192,7 @@ class Oracle:
         json.dumps(self.compaction.ledger.to_json())
 
     def it_fits(self) -> None:
-        measured = self.reserved + WHISPER.at_most(self.compaction.limit * 0.25)
+        measured = self.reserved + WHISPER.at_most(self.compaction.limit * 0.15)
         for message, piece in zip(self.messages, self.pieces_by_message, strict=True):
             known = self.sizes[piece.position] if self.sizes and isinstance(piece, Kept) else None
             measured += known or size_of(message)

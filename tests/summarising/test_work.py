@@ -237,7 +237,7 @@ def test_facts_and_rules_of_the_user_come_before_narration(memory: TidalMemory) 
         turn(3, "Rule from now on: no crane work above force 6.", "Understood, I will keep to that from here on."),
         turn(4, "What a long week it has been.", "Weeks can be long, and weekends are never long enough for anybody."),
     ]
-    text = told(memory, turns, 420)
+    text = told(memory, turns, 305)
     assert "14 October" in text
     assert "no crane work above force 6" in text
     assert "best of us" not in text

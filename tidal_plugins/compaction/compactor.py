@@ -38,8 +38,9 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 
-WHISPER_SHARE = 0.25
-"""Share of the limit that is kept free for a whisper, at most."""
+WHISPER_SHARE = 0.15
+"""Share of the limit that is kept free for a whisper, at most: between the target and the limit there is room for more.
+At limits of 450 to 1,200 tokens the room for the longest whisper is missed by what was said."""
 
 PROSE = "Here is what it reminds me of: in May the user said that the boat would be painted green. "
 """Text to count where a whisper's room is reserved: some counters take a run of one character for nothing."""
@@ -261,7 +262,7 @@ class Compactor:
     def _whisper(self, messages: Sequence[Message]) -> Size:
         """Return the size of the longest whisper: in this conversation's script or in English, if that takes more.
 
-        Of a small limit it is at most a quarter: what was said matters more there than room for the longest whisper.
+        Of a small limit it is at most a share: what was said matters more there than room for the longest whisper.
         """
         chars = self.recorder.writer.settings.whisper.most_chars
         said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]

@@ -11,7 +11,7 @@ BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 # The tests start many processes. Where this is set, each of them would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo inspect browser test test-all test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence fit-relations fit-tagger clean
+.PHONY: help demo inspect browser test test-all test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence fit-relations fit-tagger fit-changes clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -30,6 +30,7 @@ help:
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
 	@echo "make fit-confidence DATA=folder   the weights that say how likely a memory is to help, anew (minutes)"
 	@echo "make fit-relations DATA=folder   the weights that read relations off talk, anew from the labels (a minute)"
+	@echo "make fit-changes DATA=folder   the weights that tell what replaces what, anew from the labels (seconds)"
 	@echo "make fit-tagger DATA=folder   the weights that read sentences, anew from the labels (a minute)"
 	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
@@ -128,6 +129,13 @@ ifeq ($(BENCH_DATA),)
 	@echo "RealMem and stories are needed: make fit-tagger DATA=folder with realmem_dev.json and stories/" >&2; exit 1
 else
 	@$(BIN)/python training/fit_tagger.py --data "$(BENCH_DATA)"
+endif
+
+fit-changes: .venv/.stamp
+ifeq ($(BENCH_DATA),)
+	@echo "RealMem and stories are needed: make fit-changes DATA=folder with realmem_dev.json and stories/" >&2; exit 1
+else
+	@$(BIN)/python training/fit_changes.py --data "$(BENCH_DATA)"
 endif
 
 export-minilm: .venv/.stamp

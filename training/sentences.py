@@ -47,15 +47,14 @@ def own() -> list[Labelled]:
             row["lang"],
             "own" if _tenth(source) else "",
         )
-        for row in _rows(OWN)
+        for row in rows(OWN)
     ]
 
 
 def others(data: Path) -> Iterator[Labelled]:
     """Yield the labelled sentences of others' texts, with their words from ``data``."""
-    turns = dict(_story_turns(data / "stories")) | dict(_realmem_turns(data / "realmem_dev.json"))
-    given = _rows(data / "sentences_dev.jsonl")
-    for row in _rows(LABELS):
+    turns, given = texts(data), rows(data / "sentences_dev.jsonl")
+    for row in rows(LABELS):
         if "line" in row:
             line = given[row["line"]]
             source, role, text = line["source"], line["speaker"], line["text"]
@@ -65,6 +64,11 @@ def others(data: Path) -> Iterator[Labelled]:
             start, end = row["span"]
             text = turns[source][start:end]
         yield Labelled(source, role, text, row["act"], frozenset(row["tags"]), "en", _part(source))
+
+
+def texts(data: Path) -> dict[str, str]:
+    """Return the texts of the stories' and RealMem's turns by their sources."""
+    return dict(_story_turns(data / "stories")) | dict(_realmem_turns(data / "realmem_dev.json"))
 
 
 def _part(source: str) -> str:
@@ -95,5 +99,6 @@ def _realmem_turns(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"realmem:{person}:{session['session']}:{number}", turn["content"]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def rows(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]

@@ -106,3 +106,27 @@ def test_rivals_that_no_link_joins_are_found_when_they_are_asked_for(memory: Any
     assert [link.later for link in second.why.superseded_by] == [first.id]
     assert memory.supersessions.list() == [], "nothing is stored by asking"
     assert ", user, was: The retro starts at 15:00." in memory.whisper("What time is the retro?").text
+
+
+STEPS = """Good, let's go through it.
+
+**Step 2: Choose the paint.** Two litres of the matt white are enough for the hall, and one of the grey for the door.
+**Step 3: Tape the edges.** Use the wide tape, press it down with a cloth, and take it off before the paint is dry.
+**Step 4: Paint.** Two thin coats, four hours between them. The ceiling comes first, on Saturday, the walls on Sunday.
+"""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm done with the tape, tell me what comes next and stop asking whether I'm ready.",
+        "Done with the paint. What do I need for Step 4 now, and how long does it take to dry?",
+    ],
+)
+def test_a_demand_in_long_talk_ends_nothing(memory: Any, clock: FrozenClock, said: str) -> None:
+    assert not links(memory, clock, Message("assistant", STEPS), said)
+
+
+def test_a_change_in_long_talk_is_linked(memory: Any, clock: FrozenClock) -> None:
+    said = "The ceiling is on Monday now, not on Saturday. The rest stays as it is."
+    assert links(memory, clock, Message("assistant", STEPS), said) == ["Monday for Saturday"]

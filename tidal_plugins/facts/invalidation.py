@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, NotFound, StorageError
 from tidal_plugins.facts.claims import of_fact
 from tidal_plugins.facts.conflicts import between, write_conflict
-from tidal_plugins.facts.rivals import WEIGHTS, rivals_among
+from tidal_plugins.facts.rivals import rivals_among
 from tidal_plugins.facts.statements import statements
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.jobs.handler import Handler
@@ -363,10 +363,8 @@ def _judged(
     else:
         own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
         held = statements(earlier.text[before.start : before.end], earlier.occurred_at)
-        found = rivals_among(statements(text, later.occurred_at), held, cosine, one_speaker=own)
-    long = len(later.text) > ANSWER or len(earlier.text) > ANSWER
-    if found and long and (not found.reason or found.confidence < WEIGHTS.cued):
-        return None  # a plan says the same of each of its days in the same words
+        sizes = len(later.text), len(earlier.text)
+        found = rivals_among(statements(text, later.occurred_at), held, cosine, one_speaker=own, sizes=sizes)
     if found and later.role == "assistant" and not found.reason:
         return None
     return _without_secrets(found, later, earlier) if found else None

@@ -3,13 +3,20 @@
 They need values that exclude each other, or words by which the later one ends the earlier value, and words in common
 that say that both are of one thing. A period, a place, a person, a version or an environment that is said is part of
 the thing: January's bill and February's both hold.
+
+In long texts most pairs of statements that look so are none: «give me Step 3 now» ends nothing. Seven numbers say how
+likely it is that a pair is one; ``make fit-changes`` fits them.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from tidal_plugins.english.cues import AGAIN, CHANGE_VERB, HOLDERS, OPPOSED, STATES, VAGUE, WEAK
 from tidal_plugins.facts.statements import (
@@ -23,7 +30,14 @@ from tidal_plugins.facts.statements import (
 )
 from tidal_plugins.model.fact import Replacement
 from tidal_plugins.patterns import lazy_re
+from tidal_plugins.scoring.ranking import chance
 from tidal_plugins.scoring.text import stems, terms
+
+CHANGES = Path(__file__).with_name("changes.json")
+"""The weights of :func:`features`, as ``make fit-changes`` makes them."""
+
+LIKELY = 0.5
+"""The chance from which on one statement replaces another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,8 @@ class RivalWeights:
 
 WEIGHTS = RivalWeights()
 
+SHORT = 40
+"""Characters below which a text counts as having one statement."""
 FURTHER = 3
 """Words that an earlier statement may have beside those of the later one that takes its place as a whole."""
 LONG = 3
@@ -75,21 +91,62 @@ def rivals_among(
     *,
     one_speaker: bool = True,
     asked: frozenset[str] = frozenset(),
+    sizes: tuple[int, int] = (0, 0),
 ) -> Replacement | None:
     """Return the surest way in which one of some later statements replaces one of some earlier ones.
 
-    ``cosine`` is how near the two texts are. Of two speakers, not both may speak of their own. ``asked`` are the words
-    of a question that both texts are near to, if there is one: it says what they are about.
+    ``cosine`` is how near the two texts are, ``sizes`` the characters of the later and of the earlier. Of two speakers,
+    not both may speak of their own. ``asked`` are the words of a question that both texts are near to, if there is one:
+    it says what they are about.
     """
     found = [
         one if len(earlier) == 1 and len(held.words - said.every) <= FURTHER else _less_sure(one)
-        for said in later
-        if may_end(said)
-        for held in earlier
-        if held.stated and (one_speaker or not (said.is_own and held.is_own))
-        if (one := _rival(said, held, cosine, asked, WEIGHTS))
+        for said, held, one in rivalries(later, earlier, cosine, one_speaker=one_speaker, asked=asked)
+        if likelihood(features(one, said, held, sizes)) >= LIKELY
     ]
     return max(found, key=lambda one: one.confidence, default=None)
+
+
+def rivalries(
+    later: Sequence[Statement],
+    earlier: Sequence[Statement],
+    cosine: float,
+    *,
+    one_speaker: bool = True,
+    asked: frozenset[str] = frozenset(),
+) -> Iterator[tuple[Statement, Statement, Replacement]]:
+    """Yield each later and earlier statement of which one may replace the other, and how."""
+    for said in filter(may_end, later):
+        for held in earlier:
+            may = held.stated and (one_speaker or not (said.is_own and held.is_own))
+            if may and (one := _rival(said, held, cosine, asked, WEIGHTS)):
+                yield said, held, one
+
+
+def features(found: Replacement, later: Statement, earlier: Statement, sizes: tuple[int, int]) -> Mapping[str, float]:
+    """Return what tells whether a replacement is one: how long the two texts are, in which the statements stand among
+    others, whether these are lasting or demand something, and whether they share little. A fact is short and lasts."""
+    later_size, earlier_size = (math.log(max(size, SHORT) / SHORT) for size in sizes)
+    return {
+        "later_size": later_size,
+        "earlier_size": earlier_size,
+        "later_lasting": later.scores.get("lasting", 1.0),
+        "earlier_lasting": earlier.scores.get("lasting", 1.0),
+        "later_request": later.scores.get("request", 0.0),
+        "loose": float(found.confidence <= WEIGHTS.likely),
+    }
+
+
+def likelihood(features: Mapping[str, float]) -> float:
+    """Return the chance that a pair with such :func:`features` is a replacement."""
+    weights, bias = _fitted()
+    return float(chance(features, weights, bias))
+
+
+@cache
+def _fitted() -> tuple[Mapping[str, float], float]:
+    read = json.loads(CHANGES.read_text("utf-8"))
+    return read["weights"], read["bias"]
 
 
 def _less_sure(found: Replacement) -> Replacement:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -116,6 +116,7 @@ class Statement:
         key: the stems of the words of its key, if it is a fact.
         kinds: the kinds of its values.
         denials: whether its clauses deny, each that there is.
+        scores: the chance of each act and tag, as the tagger read it; none for a fact.
     """
 
     text: str
@@ -135,6 +136,7 @@ class Statement:
     key: frozenset[str] = frozenset()
     kinds: frozenset[str] = frozenset()
     denials: frozenset[bool] = frozenset()
+    scores: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
@@ -156,8 +158,10 @@ def statements(text: str, at: datetime) -> Sequence[Statement]:
     """Return the sentences of a text that was said at some time, in order, taken apart."""
     plain = SPEECH.sub(_unsaid, FENCED.sub(" ", text).replace("’", "'"))
     found = [plain[start:end] for start, end in sentences(plain)[:MOST] if end - start <= LONGEST]
-    acts = [read.act if read.scores[read.act] >= SURE_ACT else "statement" for read in tag(found)]
-    return [statement(said, at, act) for said, act in zip(found, acts, strict=True)]
+    return [
+        replace(statement(said, at, read.act if read.scores[read.act] >= SURE_ACT else "statement"), scores=read.scores)
+        for said, read in zip(found, tag(found), strict=True)
+    ]
 
 
 def statement(text: str, at: datetime, act: Act = "statement", *, key: str = "") -> Statement:

@@ -96,7 +96,8 @@ def _unlinked(
             if later.occurred_at <= earlier.occurred_at or later.episode == (earlier.episode or ""):
                 continue
             own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
-            if replaced := rivals_among(ending, old, 0.0, one_speaker=own, asked=asked):
+            sizes = len(later.text), len(earlier.text)
+            if replaced := rivals_among(ending, old, 0.0, one_speaker=own, asked=asked, sizes=sizes):
                 ends = later.id, earlier.id
                 made[ends] = Supersession(*ends, replaced, later.occurred_at)
     linked = {(link.later, link.earlier) for link in links}

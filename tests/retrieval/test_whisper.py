@@ -365,8 +365,14 @@ STATEMENT = "the new lock of the boathouse is green and it cost forty pounds"
 def test_a_long_turn_that_only_tells_needs_more(open_memory: Any) -> None:
     memory = lying(open_memory, {"the old lock was rusty": 0.1})
     say(memory, ("user", "the old lock was rusty"))
+    report = f"{STATEMENT}. " * 9  # of any length
     for turn, threshold in (
-        *((STATEMENT, 0.7), (f"{STATEMENT}, is that much?", 0.285), (f"{STATEMENT}. Write that down.", 0.285)),
+        *(
+            (STATEMENT, 0.7),
+            (report, 0.7),
+            (f"{STATEMENT}, is that much?", 0.285),
+            (f"{STATEMENT}. Write that down.", 0.285),
+        ),
         *((f"{STATEMENT}. Could you thank the smith", 0.285), (f"{STATEMENT}. We wanted a red one", 0.285)),
         ("the boathouse has a new lock", 0.285),
     ):

@@ -373,13 +373,21 @@ def test_a_long_turn_that_only_tells_needs_more(open_memory: Any) -> None:
             (f"{STATEMENT}, is that much?", 0.285),
             (f"{STATEMENT}. Write that down.", 0.285),
         ),
-        *((f"{STATEMENT}. Could you thank the smith", 0.285), (f"{STATEMENT}. We wanted a red one", 0.285)),
+        *((f"{STATEMENT}. Could you thank the smith", 0.285), (f"{STATEMENT}. We wanted a red one", 0.9 * 0.285)),
         ("the boathouse has a new lock", 0.285),
     ):
         told = memory.whisper(turn)
         assert not told
         reasons = {item.reason.partition(" under ")[2] for item in told.recall.dropped}
         assert reasons == {f"the threshold of {threshold:.3f}"}, turn
+
+
+def test_to_go_on_and_not_with_what_surfaces_nothing(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.01}))
+    say(memory, ("user", "we continue the list of herbs on monday"))
+    for turn in ("continue", "Please continue.", "ok, proceed!"):
+        assert not memory.whisper(turn)
+    assert memory.whisper("continue the list of herbs")
 
 
 def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:

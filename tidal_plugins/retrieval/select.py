@@ -42,6 +42,9 @@ OF_A_KIND = 2
 """Entries that say nearly the same and may surface: «at 11:00» is seen beside the «at 10:00» that it changes, «not
 allergic» beside «allergic»; a third takes the place of something else."""
 
+GO_ON = frozenset({"continue", "proceed", "resume"})
+"""Words that say to go on and not with what: «continue», «please proceed»."""
+
 REPEATS = 5
 """Entries that may say word for word what the turn says before a whisper loses a place."""
 
@@ -144,7 +147,7 @@ def for_whisper(
 
 def is_small_talk(query: Query, settings: WhisperTuning) -> bool:
     """Return whether a turn has too few words with a content, or is read as thanks and hardly says anything else."""
-    content = len(set(query.terms) - PLEASANTRIES) + len(query.names)
+    content = len(set(query.terms) - PLEASANTRIES - GO_ON) + len(query.names)
     thanks = query.is_social and 2 * content < len(query.terms)
     return content < settings.least_words or (thanks and settings.least_words > 0)
 
@@ -191,7 +194,8 @@ def is_lasting(found: Candidates, least: float) -> Flags:
 def least(question: Question, settings: WhisperTuning) -> float:
     """Return the chance below which nothing surfaces for the turn."""
     query = question.query
-    return settings.least(query.only_tells, len(query.text.split())) * settings.share(question.request.profile)
+    chance = settings.least(query.only_tells, query.goes_on, len(query.text.split()))
+    return chance * settings.share(question.request.profile)
 
 
 def likely(

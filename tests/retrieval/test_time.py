@@ -38,10 +38,13 @@ def test_an_event_is_a_time_that_the_memory_may_know(memory: TidalMemory) -> Non
         memory.record(name)
         [time] = memory.recall(text).times
         assert time.endswith("» …2026-03-01" if before else "» 2026-03-01…"), text
-    for text in ("after you finish, commit", "before and after", "thereafter the move"):
+    for text in (
+        *("after you finish, commit", "before and after", "thereafter the move"),  # what an agent is told to do
+        *("I'm a bit tired since I slept badly", "Since it's raining I'll stay in today"),  # a reason
+    ):
         other = memory.scoped(text)
         other.record(text)
-        assert other.recall(text).times == (), "what an agent is told to do is no event"
+        assert other.recall(text).times == (), text
 
 
 @pytest.mark.slow

@@ -338,7 +338,8 @@ def understand(request: Request, query: Query, corpus: Corpus, embedder: StoreEm
     if request.profile != "balanced" or not settings[RecallTuning].time:
         return Question(request, query, corpus, embedded, affect)
     times = periods(request.text, request.now.astimezone(settings.zone))
-    if times or not (named := event(request.text)):
+    told = query.only_tells  # «I'm tired since I slept badly» gives a reason
+    if times or told or not (named := event(request.text)):
         return Question(request, query, corpus, embedded, affect, times)
     about = to_query(named.name, ())
     [vector] = embedder.embed_queries([about.meaning])

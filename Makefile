@@ -11,7 +11,7 @@ BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 # The tests start many processes. Where this is set, each of them would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo inspect browser test test-all test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence fit-relations fit-tagger fit-changes clean
+.PHONY: help demo inspect browser test test-all test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence fit-ongoing fit-relations fit-tagger fit-changes clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-million      the time of calls in a memory of a million entries (half an hour, 6 GB of disk)"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
 	@echo "make fit-confidence DATA=folder   the weights that say how likely a memory is to help, anew (minutes)"
+	@echo "make fit-ongoing DATA=folder   the weights of turns that go on with something, printed (minutes)"
 	@echo "make fit-relations DATA=folder   the weights that read relations off talk, anew from the labels (a minute)"
 	@echo "make fit-changes DATA=folder   the weights that tell what replaces what, anew from the labels (seconds)"
 	@echo "make fit-tagger DATA=folder   the weights that read sentences, anew from the labels (a minute)"
@@ -115,6 +116,13 @@ ifeq ($(BENCH_DATA),)
 	@echo "RealMem and stories are needed: make fit-confidence DATA=folder with realmem_dev.json and stories/" >&2; exit 1
 else
 	@$(BIN)/python training/fit_confidence.py --data "$(BENCH_DATA)"
+endif
+
+fit-ongoing: .venv/.stamp
+ifeq ($(BENCH_DATA),)
+	@echo "RealMem is needed: make fit-ongoing DATA=folder with realmem_dev.json" >&2; exit 1
+else
+	@$(BIN)/python training/fit_ongoing.py --data "$(BENCH_DATA)"
 endif
 
 fit-relations: .venv/.stamp

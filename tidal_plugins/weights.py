@@ -22,6 +22,7 @@ from tidal_plugins.ingestion.writer import IngestionTuning
 from tidal_plugins.jobs.queue import JobTuning
 from tidal_plugins.maintenance.recurring import ConsolidationTuning
 from tidal_plugins.presence.ticks import PresenceTuning
+from tidal_plugins.retrieval.ongoing import OngoingTuning
 from tidal_plugins.retrieval.weights import HopTuning, PeerTuning, RecallTuning, RerankTuning, WhisperTuning
 from tidal_plugins.scoring.decay import DecayTuning, UseTuning
 from tidal_plugins.sessions.ledger import SignalTuning
@@ -31,8 +32,9 @@ from tidal_plugins.tuning import Weights, weights_of
 
 GROUPS: tuple[type[Weights], ...] = (
     IngestionTuning, DecayTuning, UseTuning, GateTuning, GraphTuning, ReaderTuning, SupersessionTuning, AffectTuning,
-    JobTuning, RecallTuning, RerankTuning, HopTuning, PeerTuning, WhisperTuning, AssociationTuning, SignalTuning,
-    ConsolidationTuning, SeedTuning, CompactionTuning, DossierTuning, CapsuleTuning, BriefTuning, PresenceTuning,
+    JobTuning, RecallTuning, OngoingTuning, RerankTuning, HopTuning, PeerTuning, WhisperTuning, AssociationTuning,
+    SignalTuning, ConsolidationTuning, SeedTuning, CompactionTuning, DossierTuning, CapsuleTuning, BriefTuning,
+    PresenceTuning,
 )  # fmt: skip
 
 _NEAR = 3

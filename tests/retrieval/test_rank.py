@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.retrieval.directions import QUESTION, Directions, holding, noted, say
 from tests.tuned import tuned
-from tidal_plugins import Affect, InvalidInput, Recall
+from tidal_plugins import Affect, InvalidInput, Recall, TidalMemory
 from tidal_plugins.retrieval.calibration import HIT_FEATURES, LINE_FEATURES, RECALL_FEATURES, SHIPPED, load
 from tidal_plugins.testing import FrozenClock
 
@@ -157,7 +158,7 @@ def test_an_explanation_says_how_the_memory_felt(open_memory: Any) -> None:
     assert str(hit.why).endswith("(anger .62, fear .20)")
 
 
-# recency: a turn that goes on with something begun earlier
+# recency, substance and topic: a turn that goes on with something begun earlier
 
 
 GOING_ON = "We settled on the loop. What is next?"
@@ -184,6 +185,49 @@ def test_a_turn_that_goes_on_prefers_what_was_last(open_memory: Any, clock: Froz
 def test_questions_and_news_pay_no_heed_to_age(open_memory: Any, clock: FrozenClock, text: str) -> None:
     recall = aged(open_memory, clock, recency=1.0).recall(text)
     assert set(factors(recall, "recency").values()) == {None}
+
+
+SHORT, LONG, ANSWER = "short", *(" ".join(f"{word}{number}" for number in range(40)) for word in ("told", "said"))
+
+
+def spoken(open_memory: Any, **ongoing: float) -> TidalMemory:
+    """Return a memory of turns that are equally near to any query, with no weight but these for what goes on."""
+    none = {"importance": 0.0, "brief": 0.0, "assistant": 0.0, "average": 0.0, "topic": 0.0}
+    return holding(open_memory, {}, recall={**PLAIN, "recency": 0.0, "assistant": 0.0}, ongoing={**none, **ongoing})
+
+
+def test_a_turn_that_goes_on_prefers_what_says_much_and_what_the_person_said(open_memory: Any) -> None:
+    memory = spoken(open_memory, brief=0.2, assistant=0.1, average=-0.15)
+    say(memory, ("user", SHORT), ("user", LONG), ("assistant", ANSWER))
+    memory.remember("note")
+    recall = memory.recall(GOING_ON)
+    found = factors(recall, "substance")
+    assert found["note"] is None, "nobody said it, so it counts as an average turn"
+    assert found[SHORT] == pytest.approx(math.exp(5 * (0.15 - 0.2)))
+    assert 1 < found[LONG] < math.exp(5 * 0.15)
+    assert found[ANSWER] == pytest.approx(found[LONG] * math.exp(-5 * 0.1))
+    assert [hit.text for hit in recall] == [LONG, "note", ANSWER, SHORT]
+
+
+def test_a_turn_that_goes_on_prefers_what_matters(open_memory: Any) -> None:
+    memory = spoken(open_memory, importance=0.1)
+    say(memory, ("user", "Boots then."), ("user", "I am severely allergic to walnuts."))
+    found = {hit.text: (hit.entry.importance, hit.why.factors["substance"]) for hit in memory.recall(GOING_ON)}
+    assert list(found) == ["I am severely allergic to walnuts.", "Boots then."]
+    assert all(factor == pytest.approx(math.exp(5 * 0.1 * (matters - 4.5))) for matters, factor in found.values())
+
+
+def test_a_turn_that_goes_on_stays_with_the_nearest_thread(open_memory: Any) -> None:
+    memory = spoken(open_memory, topic=0.2)
+    say(memory, ("user", "The loop is muddy"), ("user", "Boots then"), thread="walk")
+    say(memory, ("user", "Rice for supper"), thread="food")
+    expected = {
+        "The loop is muddy": pytest.approx(math.e),
+        "Boots then": pytest.approx(math.e),
+        "Rice for supper": None,
+    }
+    assert factors(memory.recall(GOING_ON), "topic") == expected
+    assert set(factors(memory.recall("Which loop is muddy?"), "topic").values()) == {None}
 
 
 # the weights that make chances: those that ship, and files that are none

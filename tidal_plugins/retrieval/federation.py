@@ -17,9 +17,10 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.boost import Boosts
+from tidal_plugins.retrieval.ongoing import RECENCY, SUBSTANCE, TOPIC
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.rerank import RERANKER
-from tidal_plugins.retrieval.select import LASTING, RECENCY, least, said_again
+from tidal_plugins.retrieval.select import LASTING, least, said_again
 from tidal_plugins.retrieval.understand import Request, to_query
 from tidal_plugins.retrieval.weights import PeerTuning, RecallTuning, WhisperTuning
 from tidal_plugins.scoring.ranking import sharp_relevance, stretched
@@ -343,7 +344,8 @@ def _sharp(hit: Hit) -> bool:
 def _against(hit: Hit, best: float, sharpness: float) -> Hit:
     """Return a hit of the profile ``balanced`` with its relevance against the best of all stores."""
     relevance, factors = float(sharp_relevance(hit.why.fused, best, sharpness=sharpness)), hit.why.factors
-    times = math.prod(factors.get(name, 1.0) for name in ("importance", "strength", RECENCY, LASTING))
+    named = ("importance", "strength", RECENCY, SUBSTANCE, TOPIC, LASTING)
+    times = math.prod(factors.get(name, 1.0) for name in named)
     return _moved(hit, relevance, hit.score + (relevance - hit.why.relevance) * times)
 
 

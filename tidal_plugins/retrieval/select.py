@@ -15,25 +15,24 @@ import numpy as np
 from tidal_plugins.english.words import PLEASANTRIES
 from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.language.importance import VITAL
-from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fact import Supersession
 from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.boost import Boosts, SessionSignals, boosted
 from tidal_plugins.retrieval.calibration import estimated, shipped
 from tidal_plugins.retrieval.candidates import Candidates, Flags
+from tidal_plugins.retrieval.ongoing import prefer_ongoing
 from tidal_plugins.retrieval.rank import traits_of
 from tidal_plugins.retrieval.search import Channels, Pool
 from tidal_plugins.retrieval.supersede import Links, doubted, newest_first, replaced_for_sure, superseded
 from tidal_plugins.retrieval.understand import Query, Question
 from tidal_plugins.retrieval.weights import RecallTuning, WhisperTuning
-from tidal_plugins.scoring.ranking import recency
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.columns.view import among
 
-RECENCY, LASTING = "recency", "lasting"
-"""Names of factors of a score."""
+LASTING = "lasting"
+"""Name of a factor of a score."""
 
 SAID = 3.0
 """Importance from which on an entry says more than a phrase."""
@@ -53,8 +52,6 @@ KEEP_EVERY_WORD: frozenset[str] = frozenset()
 
 ECHO = "says word for word what the turn says"
 SHOUT = "is shouted, and another one is nearer"
-
-_DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def for_recall(
 ) -> Selection:
     """Return the first ``depth`` of a ranking for an explicit recall."""
     ranked, confidence = estimated(ranked, question, pool.channels, settings)
-    ranked = prefer_lasting(prefer_recent(ranked, question, settings), question, settings)
+    ranked = prefer_lasting(prefer_ongoing(ranked, question, settings), question, settings)
     ranked = _boosted(ranked, signals, boosts, pool.channels)
     ranked, supersessions = superseded(ranked, pool, question, depth) if settings.graph.supersession else (ranked, ())
     ranked, links = newest_first(ranked, supersessions)
@@ -125,7 +122,7 @@ def for_whisper(
     dropped = _dropped("threshold", sorted(ranked.take(again).ids), repeat(ECHO)) if again.any() else {}
     ranked = ranked.take(~again) if again.any() else ranked
     ranked, confidence = estimated(ranked, question, channels, settings)
-    ranked = _boosted(prefer_recent(ranked, question, settings), signals, boosts, channels)
+    ranked = _boosted(prefer_ongoing(ranked, question, settings), signals, boosts, channels)
     ranked, threshold, unlikely = likely(ranked, confidence, question, settings)
     dropped |= unlikely
     ranked, shouts = without_shouts(ranked)
@@ -150,19 +147,6 @@ def is_small_talk(query: Query, settings: WhisperTuning) -> bool:
     content = len(set(query.terms) - PLEASANTRIES - GO_ON) + len(query.names)
     thanks = query.is_social and 2 * content < len(query.terms)
     return content < settings.least_words or (thanks and settings.least_words > 0)
-
-
-def prefer_recent(ranked: Candidates, question: Question, settings: Settings) -> Candidates:
-    """Weigh scores by recency if the text goes on with something begun earlier, and sort again.
-
-    It comes after the confidence was estimated, so that it decides order and never silence. Used by the profile
-    ``balanced`` alone.
-    """
-    power = settings[RecallTuning].recency
-    if not (question.query.goes_on and question.request.profile == "balanced" and power):
-        return ranked
-    days = (to_micros(question.request.now) - ranked.columns.arrays.occurred_at[ranked.rows]) / _DAY
-    return ranked.weighed(RECENCY, recency(days, power)).by_score()
 
 
 def prefer_lasting(ranked: Candidates, question: Question, settings: Settings) -> Candidates:

@@ -34,7 +34,7 @@ MAX_TURN = 4_000
 LEAST = 0.005
 """A part that is smaller than this is left out."""
 
-FACTORS = ("importance", "strength", "recency", "lasting", "trust")
+FACTORS = ("importance", "strength", "recency", "substance", "topic", "lasting", "trust")
 """Reasons that multiply the relevance."""
 GAINS = ("session annotation", "session reward", "signals", "reranker")
 """Reasons that count after it."""

@@ -179,8 +179,8 @@ def listwise(rows: Sequence[NDArray[np.float64]], helps: Sequence[NDArray[np.boo
             slope = slope + (shares - good) @ (one / scale) / len(known)
         return total, slope
 
-    found: NDArray[np.float64] = minimize(loss, np.array([1.0, 0.0, 0.0]), jac=True, method="L-BFGS-B").x
-    return found / scale
+    found: NDArray[np.float64] = minimize(loss, np.array([1.0, 0.0, 0.0]), jac=True, method="L-BFGS-B").x / scale
+    return found
 
 
 def recalled(asked: Sequence[Asked], order: Fitted | None, limit: int) -> float:

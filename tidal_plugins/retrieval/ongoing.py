@@ -57,11 +57,11 @@ def prefer_ongoing(ranked: Candidates, question: Question, settings: Settings) -
     if not (question.query.goes_on and question.request.profile == "balanced" and len(ranked)):
         return ranked
     recall, weights = settings[RecallTuning], settings[OngoingTuning]
-    columns = ranked.columns.arrays
-    days = (to_micros(question.request.now) - columns.occurred_at[ranked.rows]) / _DAY
+    arrays = ranked.columns.arrays
     if recall.recency:
+        days = (to_micros(question.request.now) - arrays.occurred_at[ranked.rows]) / _DAY
         ranked = ranked.weighed(RECENCY, recency(days, recall.recency)).by_score()
-    threads = columns.thread[ranked.rows]
+    threads = arrays.thread[ranked.rows]
     nearest = threads[threads >= 0][:1]
     of_topic = np.where(np.isin(threads, nearest), np.exp(recall.sharpness * weights.topic), np.nan)
     substance = np.exp(recall.sharpness * _substance(ranked, weights, recall.turn))

@@ -58,6 +58,9 @@ STRENGTH = 0.01
 PENALTY = 0.3
 """Penalty on large weights, for how much it counts: .15 and .6 do about alike on the person kept apart."""
 
+LEAST = 0.01
+"""The least weight of nearness, which the others are divided by."""
+
 RECALL = Settings()[RecallTuning]
 WITHOUT = Settings(tuning={f"{OngoingTuning.group}.{name}": 0.0 for name in weights_of(OngoingTuning)})
 
@@ -179,7 +182,8 @@ def listwise(rows: Sequence[NDArray[np.float64]], helps: Sequence[NDArray[np.boo
             slope = slope + (shares - good) @ (one / scale) / len(known)
         return total, slope
 
-    found: NDArray[np.float64] = minimize(loss, np.array([1.0, 0.0, 0.0]), jac=True, method="L-BFGS-B").x / scale
+    bounds = [(LEAST, None), (None, None), (None, None)]
+    found: NDArray[np.float64] = minimize(loss, np.array([1.0, 0.0, 0.0]), jac=True, bounds=bounds).x / scale
     return found
 
 

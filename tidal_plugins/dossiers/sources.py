@@ -15,6 +15,7 @@ from tidal_plugins.dossiers.current import links_of
 from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import AGENT, Reader, Sentence
 from tidal_plugins.dossiers.tasks import tasks
+from tidal_plugins.embedding.identity import scale_of
 from tidal_plugins.english.words import TIME_WORDS
 from tidal_plugins.model.clock import hours_between, local
 from tidal_plugins.model.dossier import HEADINGS, Part
@@ -109,10 +110,13 @@ class Related:
     def _near(self, shared: Mapping[str, Sequence[Collection[str]]]) -> list[str]:
         others = {id_: set[str]().union(*there) for id_, there in shared.items()}
         vectors = self._vectors({*shared, *(id_ for ids in others.values() for id_ in ids)})
+        scale = scale_of(self.storage)
         found: dict[str, float] = {}
         for id_, there in shared.items():
             near = [
-                float(np.max(vectors[id_] @ vectors[one].T)) for one in others[id_] if id_ in vectors and one in vectors
+                scale.of_texts(float(np.max(vectors[id_] @ vectors[one].T)))
+                for one in others[id_]
+                if id_ in vectors and one in vectors
             ]
             sure = len(there) > 1 or len(others[id_]) > 1
             if max(near, default=0.0) >= (LIKELY if sure else NEAR):

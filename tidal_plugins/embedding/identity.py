@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from tidal_plugins.embedding.scale import NOTES, QUESTIONS, Scale, distances, scale
+from tidal_plugins.embedding.weights import DEFAULT_ID
 from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, TidalError
 
 if TYPE_CHECKING:
@@ -45,17 +47,19 @@ class Documents(Protocol):
 
 
 class QueryVector(NamedTuple):
-    """The vector of a query, with the embedder that made it."""
+    """The vector of a query, with the embedder that made it and the scale of its cosines with the store's vectors."""
 
     vector: NDArray[np.float32]
     embedder: Embedder
+    scale: Scale
 
 
 class _Choice(NamedTuple):
     """The embedders for the vectors that a store holds.
 
     ``reader`` embeds queries, and ``own`` says whether the store's vectors are its own. ``version`` is that of the
-    store's identity, 0 for a store without one; ``given`` are the embedders to choose from.
+    store's identity, 0 for a store without one; ``given`` are the embedders to choose from. ``scale`` is that of the
+    vectors.
     """
 
     reader: Embedder
@@ -63,6 +67,7 @@ class _Choice(NamedTuple):
     stored: Mapping[str, Any] | None
     version: int
     given: Sequence[Embedder]
+    scale: Scale = Scale()
 
 
 class StoreEmbedder:
@@ -96,12 +101,15 @@ class StoreEmbedder:
         Raises ``EmbedderMismatch`` if the store holds another embedder's vectors, and ``EmbeddingError`` if the
         embedder fails or returns vectors that cannot be used.
         """
-        reader = self.reader() if checked or self._last.version < 0 else self._last.reader
-        return [QueryVector(row, reader) for row in embed(reader, texts, queries=True)]
+        choice = self._choice() if checked or self._last.version < 0 else self._last
+        return [QueryVector(row, choice.reader, choice.scale) for row in embed(choice.reader, texts, queries=True)]
 
     def current(self, vector: QueryVector, text: str) -> QueryVector:
         """Return a query's vector, made anew if the open snapshot sees a store that was re-embedded since."""
-        return vector if vector.embedder is self.reader() else self.embed_queries([text])[0]
+        choice = self._choice()
+        if vector.embedder is not choice.reader:
+            return self.embed_queries([text])[0]
+        return vector if vector.scale == choice.scale else vector._replace(scale=choice.scale)
 
     def embed_passages(self, texts: Sequence[str], *, checked: bool = True) -> tuple[NDArray[np.float32], int]:
         """Return a unit row for each text, to be stored, and the :meth:`version` for which the rows are.
@@ -128,17 +136,17 @@ class StoreEmbedder:
         given, document, choice = self._given, _document(self._store), self._last
         stored, version = (document.value, document.version) if document else (None, 0)
         if (choice.version, choice.stored) != (version, stored) or choice.given is not given:
-            choice = self._last = _chosen(given, stored, version)
+            choice = self._last = _chosen(given, stored, version)._replace(scale=scale(stored))
         return choice
 
     def _claim(self, embedder: Embedder) -> int:
         """Make an embedder the store's, and return the version; 0 if another one was quicker."""
-        own = describe(embedder)
+        own = introduced(embedder)
         with self._store.transaction():
             if identity(self._store) is not None:
                 return 0
             version = write_identity(self._store, own)
-        self._last = _Choice(embedder, True, own, version, self._given)
+        self._last = _Choice(embedder, True, own, version, self._given, scale(own))
         return version
 
 
@@ -148,8 +156,13 @@ def identity(store: Documents) -> Any:
     return document and document.value
 
 
+def scale_of(store: Documents) -> Scale:
+    """Return the scale of the vectors that a store holds."""
+    return scale(identity(store))
+
+
 def write_identity(store: Documents, described: Mapping[str, Any]) -> int:
-    """Write down whose vectors a store holds, as :func:`describe` returns it, and return the new version."""
+    """Write down whose vectors a store holds, as :func:`introduced` returns it, and return the new version."""
     scope, collection, key = _PLACE
     return store.write_documents(scope, collection, {key: described})[key]
 
@@ -159,6 +172,20 @@ def describe(embedder: Embedder) -> dict[str, Any]:
     own = getattr(embedder, "id", None)
     described: dict[str, Any] = {"id": own or _name(embedder), "dimensions": _dimensions(embedder)}
     return described if own else {**described, "probe": _probe(embedder)}
+
+
+def introduced(embedder: Embedder) -> dict[str, Any]:
+    """Return the identity of an embedder as a store keeps it: with the distances of which its scale is made. Those of
+    the default model are known."""
+    described = describe(embedder)
+    if str(described["id"]).startswith(DEFAULT_ID):
+        return described
+    if hasattr(embedder, "embed_queries"):
+        texts, questions = embed(embedder, NOTES), embed(embedder, QUESTIONS, queries=True)
+    else:
+        rows = embed(embedder, [*NOTES, *QUESTIONS])
+        texts, questions = rows[: len(NOTES)], rows[len(NOTES) :]
+    return {**described, "distances": distances(texts, questions)}
 
 
 def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from tidal_plugins.embedding.identity import scale_of
 from tidal_plugins.errors import Closed, Corrupt, EmbeddingError, NotFound, StorageError
 from tidal_plugins.facts.claims import of_fact
 from tidal_plugins.facts.conflicts import between, write_conflict
@@ -327,9 +328,13 @@ class Comparison:
                 yield again[link.source], entry, _reversed(found)
 
     def _near(self, unit: NDArray[np.float32], where: Where) -> Iterator[tuple[Match, Entry]]:
-        near = self.storage.nearest(self.scope, unit, self.settings.candidates, where)
+        near, scale = self.storage.nearest(self.scope, unit, self.settings.candidates, where), scale_of(self.storage)
         entries = self.storage.get(self.scope, [match.id for match in near])
-        return ((match, entries[match.id]) for match in near if match.id in entries)
+        return (
+            (match._replace(score=scale.of_texts(match.score)), entries[match.id])
+            for match in near
+            if match.id in entries
+        )
 
     def _not_led_on(self, pairs: list[Pair]) -> Iterator[Pair]:
         """Yield the pairs whose earlier entry nothing supersedes yet that search finds."""

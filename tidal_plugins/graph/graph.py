@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from tidal_plugins.aio import in_thread
+from tidal_plugins.embedding.identity import scale_of
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph import portable
 from tidal_plugins.graph.card import Card, card_of, newest_of
@@ -81,7 +82,7 @@ class KnowledgeGraph(GraphQueries):
             newest = last_seen_first(self._storage, self._scope, roots)[:COMPARED]
             apart = {frozenset((m.kept, m.absorbed)) for m in merges(self._storage, self._scope)}
         compared = {id_: known[id_] for id_ in newest}
-        found = likely(compared, apart, self._settings.similarity, self._embed)[:most]
+        found = likely(compared, apart, self._settings.similarity, self._embed, scale_of(self._storage))[:most]
         with self._storage.snapshot():
             shown = self._graph().entities({id_ for *_, pair in found for id_ in pair})
         return [

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidal_plugins.embedding.identity import scale_of
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.writer import Writer, unfading
 from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS, Admission, Entry, Scope
@@ -69,13 +70,14 @@ def nearest(
     earlier: list[NDArray[np.float32]] = []
     with writer.storage.snapshot():
         new = [[records[entry.id] for entry in group] for group in groups]
+        scale = scale_of(writer.storage)
         current = {record.entry.id: record for record in writer.current([one for group in new for one in group])}
         for group in new:
             vectors = _vectors(current[record.entry.id] for record in group)
             for id_, vector in vectors.items():
                 stored = _stored(writer.storage, scope, id_, vector)
                 if cosines := [*stored, *(float(other @ vector) for other in earlier)]:
-                    found[id_] = max(cosines)
+                    found[id_] = scale.of_texts(max(cosines))
             earlier += vectors.values()
     return found
 

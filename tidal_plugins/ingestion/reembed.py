@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from tidal_plugins.embedding.identity import PROBE, alike, describe, embed, identity, write_identity
+from tidal_plugins.embedding.identity import PROBE, alike, embed, identity, introduced, write_identity
 from tidal_plugins.errors import Conflict, TidalError
 from tidal_plugins.ingestion.writer import Progress, Writer
 from tidal_plugins.model.clock import aware, to_micros
@@ -67,8 +67,10 @@ def reembed(writer: Writer, embedder: Embedder, clock: Callable[[], datetime], p
     embedder fails: the store keeps the vectors that it has.
     """
     check_progress(progress)
-    embed(embedder, [PROBE])  # one that does not work must not cost what has gathered for another
-    run = _Run(writer, embedder, describe(embedder), clock, worker_name(uuid4().hex))
+    new = introduced(embedder)
+    if "distances" not in new:
+        embed(embedder, [PROBE])  # one that does not work must not cost what has gathered for another
+    run = _Run(writer, embedder, new, clock, worker_name(uuid4().hex))
     writer.embedder.admit(embedder)  # another process may be the one that puts the vectors in place
     begin_work(run.worker)
     try:

@@ -16,6 +16,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tidal_plugins.embedding.scale import Scale
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.retrieval.candidates import Candidates, Rows
@@ -85,7 +86,7 @@ def first_of_kind(found: Candidates, alike: float, channels: Channels) -> Rows:
     if units is None or not len(known):
         return leader
     above: dict[int, list[int]] = {}
-    for later, earlier in _pairs(units, alike):
+    for later, earlier in _pairs(units, alike, channels.embedded.scale):
         above.setdefault(int(known[later]), []).append(int(known[earlier]))
     for place in sorted(above):
         firsts = (other for other in above[place] if leader[other] == found.rows[other])
@@ -93,13 +94,13 @@ def first_of_kind(found: Candidates, alike: float, channels: Channels) -> Rows:
     return leader
 
 
-def _pairs(units: NDArray[np.float32], alike: float) -> list[list[int]]:
+def _pairs(units: NDArray[np.float32], alike: float, scale: Scale) -> list[list[int]]:
     """Return the pairs of rows whose cosine is at least ``alike``, the later first, by the later and the earlier."""
     cosines, step = np.zeros((len(units), len(units)), np.float32), max(1, ALONE // max(1, units.size))
     for first in range(0, len(units), step):
         end = first + step
         np.matmul(units[first:end], units[:end].T, out=cosines[first:end, :end])
-    return np.argwhere(np.tril(cosines >= alike, -1)).tolist()
+    return np.argwhere(np.tril(scale.of_texts(cosines) >= alike, -1)).tolist()
 
 
 def sources(entry: Entry) -> Sequence[Any]:

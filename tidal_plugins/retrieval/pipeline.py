@@ -103,8 +103,8 @@ class Recaller:
         from tidal_plugins.retrieval.associate import add_associations
 
         with self.storage.snapshot():  # another one than that of the candidates
-            vector = question.current(self.embedder).embedded.vector
-            channels = replace(pool.channels, vector=vector, columns=self.storage.columns(question.request.scope))
+            embedded = question.current(self.embedder).embedded
+            channels = replace(pool.channels, embedded=embedded, columns=self.storage.columns(question.request.scope))
             return add_associations(recall, channels, question.request.now, self.settings)
 
 

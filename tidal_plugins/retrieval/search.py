@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tidal_plugins.embedding.identity import QueryVector
 from tidal_plugins.english.times import Period
 from tidal_plugins.errors import Corrupt, QueryTimeout
 from tidal_plugins.model.entry import KINDS, Entry, Scope
@@ -61,8 +62,7 @@ def search(storage: Storage, question: Question, feedback: SessionSignals, setti
     """
     request, weights = question.request, settings[RecallTuning]
     columns, where = storage.columns(request.scope), request.where
-    vector = question.embedded.vector
-    channels = Channels(storage, request.scope, question.query, vector, where, columns, question.corpus)
+    channels = Channels(storage, request.scope, question.query, question.embedded, where, columns, question.corpus)
     times = question.times or event_times(channels, question, settings)
     found = channels.found(max(2 * request.limit, weights.pool), weights)
     nearness = _NEARNESS[request.profile](found, weights)
@@ -92,7 +92,7 @@ def event_times(channels: Channels, question: Question, settings: Settings) -> S
     about = replace(
         channels,
         query=question.event_query,
-        vector=question.event_vector.vector,
+        embedded=question.event_vector,
         where=replace(visible(request.where), kinds=KINDS),
         damaged=set(),
         degraded=[],
@@ -121,6 +121,8 @@ def reciprocal(found: Candidates, settings: RecallTuning) -> Reals:
 class Channels:
     """The keyword channel and the vector channel of one store, for one query in one scope.
 
+    Cosines are in units of the default embedder, whatever the store's embedder is.
+
     A row that cannot be read is left out and noted in ``damaged`` by its id. A channel that cannot answer is left out
     and noted in ``degraded``; if ``strict``, one that takes too long raises ``QueryTimeout``.
     """
@@ -128,7 +130,7 @@ class Channels:
     storage: Storage
     scope: Scope
     query: Query
-    vector: NDArray[np.float32]
+    embedded: QueryVector
     where: Where
     columns: Columns
     corpus: Corpus
@@ -174,7 +176,8 @@ class Channels:
         if VECTORS in self.degraded:
             return Found.none()
         try:
-            return self.columns.nearest(self.vector, limit, where)
+            found = self.columns.nearest(self.embedded.vector, limit, where)
+            return found._replace(scores=self.embedded.scale.of_question(found.scores))
         except QueryTimeout:
             if self.strict:
                 raise
@@ -201,7 +204,8 @@ class Channels:
         """Return the cosine of each entry and its best passage; 0 and −1 if the vectors cannot be read."""
         if VECTORS not in self.degraded and len(rows):
             try:
-                return self.columns.cosines(self.vector, rows)
+                cosines, passages = self.columns.cosines(self.embedded.vector, rows)
+                return np.where(passages >= 0, self.embedded.scale.of_question(cosines), 0.0), passages
             except Corrupt as error:
                 self._without(VECTORS, f"recalling by keywords alone: {error}")
         return np.zeros(len(rows)), np.full(len(rows), -1, np.int64)

@@ -167,8 +167,9 @@ def _cosines(
     open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
     if not open_ or not settings.unit_meaning:
         return [0.0] * len(found)
-    rows: NDArray[np.float32] = embed(question.embedded.embedder, [found[index].text for index in open_])
-    known = dict(zip(open_, (rows @ question.embedded.vector).tolist(), strict=True))
+    asked = question.embedded
+    rows: NDArray[np.float32] = embed(asked.embedder, [found[index].text for index in open_])
+    known = dict(zip(open_, asked.scale.of_question(rows @ asked.vector).tolist(), strict=True))
     return [known.get(index, 0.0) for index in range(len(found))]
 
 

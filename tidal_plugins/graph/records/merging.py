@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tidal_plugins.embedding.scale import Scale
+
 MERGES = "entity-merges"
 """Collection of merges. Undone ones stay, so that the same merge is not proposed again."""
 
@@ -137,19 +139,23 @@ Pair = tuple[str, str]
 
 
 def likely(
-    known: Mapping[str, Node], apart: Collection[frozenset[str]], threshold: float, embed: Embed
+    known: Mapping[str, Node],
+    apart: Collection[frozenset[str]],
+    threshold: float,
+    embed: Embed,
+    scale: Scale,
 ) -> list[tuple[float, str, Pair]]:
     """Return the pairs of entities that may be one, most similar first: similarity, reason and ids.
 
     Equal names of different types are always proposed. Technical names are never proposed for similarity, since one
     letter makes another file. ``apart`` are pairs to leave out, and ``threshold`` is the smallest similarity of the
-    vectors.
+    vectors, whose scale is given.
     """
     pairs = [pair for pair in _same_names(known) if frozenset(pair) not in apart]
     found = [(1.0, "the same name", pair) for pair in pairs]
     people = {id_: normal(node.name) for id_, node in known.items() if node.category != "technical"}
     close = [p for p in _close(people, known) if frozenset(p) not in apart and people[p[0]] != people[p[1]]]
-    similar = _similarities(close, people, embed)
+    similar = map(scale.of_texts, _similarities(close, people, embed))
     found += [(s, "similar names", pair) for pair, s in zip(close, similar, strict=True) if s >= threshold]
     return sorted(found, key=lambda item: (-item[0], item[2]))
 

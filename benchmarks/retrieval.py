@@ -2,12 +2,11 @@
 
     python benchmarks/retrieval.py --data locomo10.json
 
-Each conversation becomes a memory of its own, through the public API. Each turn is indexed as «speaker: utterance», and
-the clock stands just after the last turn, so that decay plays no part. Questions are asked unchanged, in a neutral
-mood. No model is called but the embedder.
-
-A file of RealMem's is lived through: each turn that goes on with a project is asked at its time, over the sessions
-before its own.
+Each conversation becomes a memory of its own, through the public API. It is lived through: each session is recorded at
+its own time, so that feelings, decay and what was superseded are as they would be. Questions are asked unchanged, with
+the defaults and in the mood that the memory is in: just after the last turn, or at their own time. Each turn of
+RealMem's that goes on with a project is asked at its time, over the sessions before its own. No model is called but the
+embedder.
 
 `benchmarks/data` has conversations of our own, free to use, with the turns that answer each question. `chats.json` has
 chats with an assistant and a handbook. `domains.json` has five conversations of other kinds: errands, code and plans
@@ -35,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.conversations import Conversation, Data, Question, fill, load
+from benchmarks.conversations import Conversation, Data, Question, Session, fill, load
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.retrieval_tables import (
     FLOOR_KEYWORDS,
@@ -51,7 +50,6 @@ from benchmarks.retrieval_tables import (
 )
 from benchmarks.tables import DEPTH, options, quantiles, ranks_of, wide
 from tidal_plugins import (
-    Affect,
     Settings,
     TidalError,
     TidalMemory,
@@ -140,14 +138,21 @@ def _measure_one(
             profile: opened(Settings(recall={"profile": profile})) for profile in profiles
         }
         for at, known, new in conversation.moments():
+            live(memory, clock, new)
             clock.set(at)
-            fill(memory, new)
             arms = {**plain_arms(known, embedder), **channel_arms(memory, embedder), **recalls}
             for arm in arms.values():
                 arm(known.turns[0].text)  # so that no question pays for what is loaded once
             report.asked += (
                 _ask(question, known.name, report, embedder, memory, arms, whispering) for question in known.questions
             )
+
+
+def live(memory: TidalMemory, clock: FrozenClock, sessions: Sequence[Session]) -> None:
+    """Record each session at its own time."""
+    for session in sessions:
+        clock.set(session.turns[-1].at)
+        fill(memory, [session])
 
 
 def _tell(
@@ -195,7 +200,7 @@ def beyond(memory: TidalMemory, item: Asked, embedder: CachedEmbedder, asked: Ma
     """Compare a recall that goes on from its hits with a plain one, and with one that shows as many hits."""
 
     def found(limit: int = DEPTH, **asked: Any) -> tuple[list[str | None], int]:
-        recall = memory.recall(item.question.text, limit=limit, affect=Affect(), **asked)
+        recall = memory.recall(item.question.text, limit=limit, **asked)
         return [hit.entry.metadata.get("message") for hit in recall], len(recall.hops)
 
     def share(ids: Sequence[str | None]) -> float:
@@ -273,7 +278,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
     """Return recall as users call it."""
 
     def ask(question: str) -> list[str]:
-        found = memory.recall(question, limit=DEPTH, profile=profile, affect=Affect())
+        found = memory.recall(question, limit=DEPTH, profile=profile)
         return [hit.entry.metadata["message"] for hit in found]
 
     return ask

@@ -67,11 +67,11 @@ class Scale(NamedTuple):
 
     def of_question(self, cosines: T) -> T:
         """Return cosines of a question and texts in units of the default embedder."""
-        return 1 - self.asked * (1 - cosines)
+        return cosines if self.asked == 1 else 1 - self.asked * (1 - cosines)
 
     def of_texts(self, cosines: T) -> T:
         """Return cosines of texts with each other in units of the default embedder."""
-        return 1 - self.stored * (1 - cosines)
+        return cosines if self.stored == 1 else 1 - self.stored * (1 - cosines)
 
 
 def scale(identity: Mapping[str, Any] | None) -> Scale:
@@ -85,4 +85,4 @@ def distances(texts: NDArray[np.float32], questions: NDArray[np.float32]) -> dic
     """Return the mean distances of the vectors of :data:`NOTES` and :data:`QUESTIONS`, by name."""
     count = len(texts)
     stored = (count * count - float((texts @ texts.T).sum())) / (count * count - count)
-    return {ASKED: round(float(1 - (questions @ texts.T).mean()), 4), STORED: round(stored, 4)}
+    return {ASKED: round(float(1 - (questions @ texts.T).mean()), 6), STORED: round(stored, 6)}

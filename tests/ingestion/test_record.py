@@ -59,8 +59,6 @@ def test_an_entry_holds_the_mood_after_its_exchange(memory: TidalMemory) -> None
 def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
     embedder = Counted()
     memory = open_memory(embedder=embedder)
-    memory.remember("the first vectors")  # with them the embedder is introduced
-    embedder.calls.clear()
     turn = Exchange((Message("user", "hello there", "m1"),))
     memory.record_many([turn] * 3)
     assert [text for call in embedder.calls for text in call] == [

@@ -23,6 +23,9 @@ PROBE = "The quick brown fox jumps over the lazy dog."
 SAME = 0.98
 """Cosine of two probe vectors from which they count as the same model: quantised weights give .99."""
 
+USUAL_IDS = (DEFAULT_ID, "hashing-v1-")
+"""How the ids of the embedders begin whose unrelated texts lie as far apart as the default one's, or nearly so."""
+
 WAYS_OUT = (
     "open it with the embedder that wrote it, give it the vectors of another one with memory.reembed(embedder), "
     "or start a new file"
@@ -175,10 +178,10 @@ def describe(embedder: Embedder) -> dict[str, Any]:
 
 
 def introduced(embedder: Embedder) -> dict[str, Any]:
-    """Return the identity of an embedder as a store keeps it: with the distances of which its scale is made. Those of
-    the default model are known."""
+    """Return the identity of an embedder as a store keeps it: with the distances of which its scale is made, unless
+    they are known to be usual."""
     described = describe(embedder)
-    if str(described["id"]).startswith(DEFAULT_ID):
+    if str(described["id"]).startswith(USUAL_IDS):
         return described
     if hasattr(embedder, "embed_queries"):
         texts, questions = embed(embedder, NOTES), embed(embedder, QUESTIONS, queries=True)

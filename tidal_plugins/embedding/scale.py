@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-T = TypeVar("T", float, "NDArray[np.floating[Any]]")
+T = TypeVar("T", float, "NDArray[np.float32]", "NDArray[np.float64]")
 
 NOTES = (
     "We want to paint the living room before the new sofa comes.",

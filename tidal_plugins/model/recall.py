@@ -31,7 +31,7 @@ class Explanation:
         keyword_rank: its rank in the keyword channel, from 1; ``None`` if that channel did not find it.
         keyword_score: BM25.
         vector_rank: its rank in the vector channel, from 1; ``None`` if that channel did not find it.
-        cosine: the cosine of its best passage.
+        cosine: the cosine of its best passage, in units of the default embedder, whatever the store's embedder is.
         keyword_strength: the keyword score made comparable across queries.
         fused: the score of both channels and the context together, in units of cosine.
         relevance: the fused score relative to the best of this recall, in [0, 1].

@@ -21,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from benchmarks.tables import METRICS, options, table, wide
+from benchmarks.tables import METRICS, options, ranks_of, table, wide
 from tidal_plugins import (
     Entry,
     Exchange,
@@ -41,6 +41,11 @@ from tidal_plugins import (
 )
 from tidal_plugins.english.words import STOP_WORDS
 from tidal_plugins.protocols import Embedder, SentenceEncoder
+from tidal_plugins.testing import FrozenClock
+
+if TYPE_CHECKING:
+    from benchmarks.conversations import Data
+    from benchmarks.retrieval_tables import Report
 
 
 class E5Embedder:
@@ -146,22 +151,43 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _conversations(made: Mapping[str, CachedEmbedder], files: Sequence[Path], most: int | None) -> Table:
     """Return what recall finds and what whispers show, in percent."""
     from benchmarks.conversations import load
-    from benchmarks.retrieval import limited, measure
+    from benchmarks.retrieval import limited
     from benchmarks.retrieval_tables import abstention
 
-    columns = ("recall@5", "recall@10", "whisper: kept", "precision", "silent without evidence", "silent on statements")
-    found = table("Profile balanced", "conversations", "embedder", *columns, left=2)
+    columns = ("recall@5", "recall@10", "whisper: kept", "precision", "silent without the evidence")
+    found = table("Profile balanced, in percent", "conversations", "embedder", *columns, left=2)
     for file in files:
         for name, embedder in made.items():
-            asked = argparse.Namespace(ablation=False, profiles=["balanced"])
-            report = measure(limited(load(file), most), embedder, asked)
-            scored = np.mean(report.rows("balanced"), axis=0)
-            whispers = abstention(report, "balanced")
+            report = _asked(limited(load(file), most), embedder)
+            scored, whispers = np.mean(report.rows("balanced"), axis=0), abstention(report, "balanced")
             shown = [100 * scored[METRICS.index(column)] for column in columns[:2]]
-            shown += [whispers.get(column) for column in ("kept", "precision", "silent", "statements")]
-            found.add_row(file.stem, name, *("" if value is None else f"{value:.1f}" for value in shown))
+            shown += [whispers[column] for column in ("kept", "precision", "silent")]
+            found.add_row(file.stem, name, *(f"{value:.1f}" for value in shown))
         found.add_section()
     return found
+
+
+def _asked(data: Data, embedder: CachedEmbedder) -> Report:
+    """Live through conversations, and ask their questions of recall and of the whisper."""
+    from benchmarks.retrieval import live, recall_arm, turns_of, whispered
+    from benchmarks.retrieval_tables import Asked, Report
+
+    report, clock = Report(data, ["balanced"], []), FrozenClock()
+    for conversation in data.conversations:
+        with (
+            TemporaryDirectory() as folder,
+            TidalMemory(Path(folder, "a.db"), embedder=embedder, clock=clock) as memory,
+        ):
+            for at, known, new in conversation.moments():
+                live(memory, clock, new)
+                clock.set(at)
+                entries, ask = {turn: id_ for id_, turn in turns_of(memory).items()}, recall_arm(memory, "balanced")
+                for question in known.questions:
+                    item = Asked(conversation.name, question, sorted(question.evidence))
+                    item.ranks["balanced"] = ranks_of(item.evidence, ask(question.text))
+                    item.whispered["balanced"] = whispered(memory, item, entries)
+                    report.asked.append(item)
+    return report
 
 
 def _languages(made: Mapping[str, CachedEmbedder], pairs: Sequence[Mapping[str, str]]) -> Table:

@@ -2,11 +2,12 @@
 
     python benchmarks/retrieval.py --data locomo10.json
 
-Each conversation becomes a memory of its own, through the public API. It is lived through: each session is recorded at
-its own time, so that feelings, decay and what was superseded are as they would be. Questions are asked unchanged, with
-the defaults and in the mood that the memory is in: just after the last turn, or at their own time. Each turn of
-RealMem's that goes on with a project is asked at its time, over the sessions before its own. No model is called but the
-embedder.
+Each conversation becomes a memory of its own, through the public API. It is lived through: the memory whispers before
+each turn, the turn is recorded at its own time with what surfaced, and there is maintenance after each session, so that
+feelings, decay, use and what was superseded are as they would be. What was not used for more than half a year is
+archived then, and no recall finds it. Questions are asked unchanged, with the defaults and in the mood that the memory
+is in: just after the last turn, or at their own time. Each turn of RealMem's that goes on with a project is asked at
+its time, over the sessions before its own. No model is called but the embedder.
 
 `benchmarks/data` has conversations of our own, free to use, with the turns that answer each question. `chats.json` has
 chats with an assistant and a handbook. `domains.json` has five conversations of other kinds: errands, code and plans
@@ -34,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.conversations import Conversation, Data, Question, Session, fill, load
+from benchmarks.conversations import Conversation, Data, Question, Session, exchanges_in, fill, load, to_message
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.retrieval_tables import (
     FLOOR_KEYWORDS,
@@ -149,10 +150,16 @@ def _measure_one(
 
 
 def live(memory: TidalMemory, clock: FrozenClock, sessions: Sequence[Session]) -> None:
-    """Record each session at its own time."""
+    """Live through sessions: the memory whispers before each turn, which is recorded with what surfaced, and there is
+    maintenance after each session."""
     for session in sessions:
-        clock.set(session.turns[-1].at)
-        fill(memory, [session])
+        for turns in exchanges_in(session):
+            clock.set(turns[0].at)
+            surfaced = memory.whisper(turns[0].text).ids
+            clock.set(turns[-1].at)
+            memory.record(messages=list(map(to_message, turns)), thread=session.id, surfaced=surfaced)
+        fill(memory, [replace(session, turns=tuple(turn for turn in session.turns if turn.role == "document"))])
+        memory.maintenance.run()
 
 
 def _tell(
@@ -279,7 +286,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 
     def ask(question: str) -> list[str]:
         found = memory.recall(question, limit=DEPTH, profile=profile)
-        return [hit.entry.metadata["message"] for hit in found]
+        return [str(hit.entry.metadata.get("message")) for hit in found]
 
     return ask
 
@@ -290,10 +297,12 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
     turns = turns_of(memory)
 
     def keywords(question: str) -> list[str]:
-        return [turns[match.id] for match in storage.matching(scope, to_query(question, ()).terms, DEPTH, where)]
+        found = storage.matching(scope, to_query(question, ()).terms, DEPTH, where)
+        return [turns.get(match.id, "") for match in found]
 
     def vectors(question: str) -> list[str]:
-        return [turns[match.id] for match in storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)]
+        found = storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)
+        return [turns.get(match.id, "") for match in found]
 
     return {FLOOR_KEYWORDS: keywords, FLOOR_VECTORS: vectors}
 
@@ -301,7 +310,7 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
 def turns_of(memory: TidalMemory) -> dict[str, str]:
     """Return the ids of turns by the ids of their entries."""
     found = memory._services.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL]))
-    return {entry.id: str(entry.metadata["message"]) for entry in found}
+    return {entry.id: str(entry.metadata["message"]) for entry in found if "message" in entry.metadata}
 
 
 def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str, Arm]:

@@ -7,7 +7,10 @@ embedder over the same with this one. The order of cosines stays, equal texts st
 embedder is as it was.
 
 An embedder that tells questions from texts has two such numbers, since its questions lie further from texts than texts
-from each other. They are measured when a store gets its first vectors, and stand in its identity.
+from each other. They are measured when a store gets its first vectors, and stand in its identity. The texts are always
+the same, and not those of the store: in a memory about one thing all is nearer, with any embedder (the default one's
+unrelated texts have cosines of .11 to .43, by conversation), and weights and thresholds are set for that. With the
+distances of each memory's own texts E5 did as well as with these.
 """
 
 from __future__ import annotations

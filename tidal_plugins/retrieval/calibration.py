@@ -29,7 +29,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.columns.view import among
 
 SHIPPED = Path(__file__).with_name("calibration.json")
-"""The weights for the default embedder, all-MiniLM-L6-v2, as ``make fit-confidence`` makes them."""
+"""The weights in units of the default embedder, as ``make fit-confidence`` makes them."""
 
 RECALL_FEATURES, LINE_FEATURES, HIT_FEATURES = ("margin",), ("behind", "short"), ("behind", "short", "ahead")
 """The features of a recall's chance, and those of the chances of a line and of a hit where the recall helps."""

@@ -11,6 +11,7 @@ import pytest
 from benchmarks import (
     affect,
     compaction,
+    embedders,
     extraction,
     peers,
     presence,
@@ -61,6 +62,19 @@ def test_recall(tmp_path: Path, capsys: Printed) -> None:
     assert {"plain RRF", "vectors only", "balanced", "tidal", "attention", "no keywords"} <= cells
     [found] = [line for line in printed.splitlines() if line.startswith("│ keywords only")][:1]
     assert found.split("│")[5].strip().startswith("83.3"), "«Put wire over them» shares no word with its question"
+
+
+def test_embedders(tmp_path: Path, capsys: Printed) -> None:
+    data, languages = written(tmp_path / "garden.json", [garden()]), tmp_path / "languages.jsonl"
+    english, spanish = ("The key is under the pot.", "Where is it?"), ("La llave está bajo la maceta.", "¿Dónde está?")
+    names = ("note", "question", "english_note", "english_question")
+    languages.write_text(json.dumps({"language": "Spanish", **dict(zip(names, (*spanish, *english), strict=True))}))
+    embedders.main(["--data", str(data), "--languages", str(languages), "--embedders", "hashing", "wide"])
+    printed = capsys.readouterr().out
+    assert [row[:2] for row in table_of(printed, "recall@10")] == [["garden", "hashing"], ["garden", "wide"]]
+    alone = {(name, where): all_ for name, where, _, all_, _ in table_of(printed, "Spanish")}
+    assert set(alone.values()) == {"1 / 1"}
+    assert len(alone) == 4
 
 
 def test_compaction(tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch) -> None:

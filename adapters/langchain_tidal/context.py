@@ -17,7 +17,19 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langchain_tidal.messages import COMPACTION, by_compaction, is_notice, spans, text_of, to_message, written_id
+from langchain_tidal.messages import (
+    COMPACTION,
+    by_compaction,
+    by_human,
+    is_notice,
+    kept_by,
+    spans,
+    text_of,
+    to_exchange,
+    to_message,
+    turns,
+    written_id,
+)
 from langchain_tidal.models import summariser_of
 from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
@@ -25,7 +37,7 @@ from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import MESSAGE_TOKENS, ApproximateCounter
-from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage, checked_memory
+from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage, checked_memory, read_kept
 
 OVERFLOWN = 0.7
 """Share of what a provider refused that is sent instead."""
@@ -201,7 +213,8 @@ class ContextMemory:
             files=self._files,
             nested=place.nested,
         )
-        sizes = [size_of(message) for message in history.messages]
+        whispers = self._kept(place, history.messages)
+        sizes = [size_of(message) + whispers.get(id(message), Size()) for message in history.messages]
         compaction = compactor.compact(
             history.exchanges,
             thread=place.thread,
@@ -217,6 +230,15 @@ class ContextMemory:
         known = dict(zip(map(id, history.messages), sizes, strict=True))
         self._gauge.sent(talk, shown, sum((known.get(id(m)) or size_of(m) for m in shown), reserved).tokens)
         return View(shown, compaction, ratio, new, changed)
+
+    def _kept(self, place: Place, messages: Sequence[BaseMessage]) -> dict[int, Size]:
+        """Return the sizes of the whispers that completed turns keep, by the messages that show them."""
+        history = turns(messages)
+        kept = read_kept(place, [to_exchange(turn, place.thread) for turn in history])
+        kept.pop(len(history) - 1, None)  # there is always room for the one of the open turn
+        shown = kept_by(history, kept)
+        texts = {id(message): shown.get(message.id or id(message)) for message in messages if by_human(message)}
+        return {at: size_of(HumanMessage(text)) for at, text in texts.items() if text}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -12,13 +12,17 @@ from langchain_core.messages import ToolCall as LangChainCall
 from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
-from tidal_plugins.turns import json_arguments, recording, spoken_text
+from tidal_plugins.model.delimiters import FRAMED, Delimiters
+from tidal_plugins.turns import Cache, KeptWhisper, Surfaced, json_arguments, recording, spoken_text
 
 COMPACTION = "tidal_compaction"
 """The ``lc_source`` of messages that compaction wrote."""
 
 CAPSULE = "tidal_capsule"
 """The ``lc_source`` of the message that holds the capsule."""
+
+WHISPER = "tidal_whisper"
+"""The ``lc_source`` of a message that holds nothing but the whisper."""
 
 PRESENCE = "tidal_presence"
 """The ``lc_source`` of what the memory said first. Under the same name stands what it rests on."""
@@ -169,16 +173,84 @@ def text_of(message: BaseMessage) -> str:
 def with_whisper(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMessage]:
     """Return the messages with the whisper at the head of the last human one; the given ones stay as they are.
 
-    There it leaves the prefix that providers cache as it was, and stands between no tool call and its result.
+    There it stands between no tool call and its result.
     """
     shown = list(messages)
     for index in range(len(shown) - 1, -1, -1):
         message = shown[index]
         if by_human(message):
-            if whisper:
-                shown[index] = message.model_copy(update={"content": _prefixed(whisper, message.content)})
+            shown[index] = _whispered(message, whisper)
             break
     return shown
+
+
+def with_whispers(
+    messages: Sequence[BaseMessage], history: Sequence[Sequence[BaseMessage]], surfaced: Surfaced, cache: Cache
+) -> list[BaseMessage]:
+    """Return the messages with the whispers that a call shows: those that earlier turns of the history keep, and that
+    of the open one."""
+    kept = kept_by(history, surfaced.kept)
+    shown = [_whispered(message, kept.get(_identity(message))) for message in messages]
+    return with_tail(shown, surfaced.whisper.text) if cache == "tail" else with_whisper(shown, surfaced.whisper.text)
+
+
+def kept_by(history: Sequence[Sequence[BaseMessage]], kept: Mapping[int, KeptWhisper]) -> dict[Any, str]:
+    """Return the whispers that turns keep, by the messages that show them: the last human one of each turn."""
+    found = {}
+    for place, whisper in kept.items():
+        if asked := next(filter(by_human, reversed(history[place])), None):
+            found[_identity(asked)] = whisper.text
+    return found
+
+
+def with_tail(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMessage]:
+    """Return the messages with the whisper as the last thing: behind the human's words, or behind the results of tools
+    in a message of its own."""
+    shown = list(messages)
+    if not whisper or not shown:
+        return shown
+    if isinstance(shown[-1], HumanMessage):
+        content = shown[-1].content
+        text: Any = f"{content}\n\n{whisper}"
+        content = text if isinstance(content, str) else [*content, {"type": "text", "text": whisper}]
+        shown[-1] = shown[-1].model_copy(update={"content": content})
+    elif isinstance(shown[-1], ToolMessage):
+        shown.append(HumanMessage(whisper, id=WHISPER, additional_kwargs={"lc_source": WHISPER}))
+    else:  # no provider takes a human message in the middle of what the assistant says
+        return with_whisper(shown, whisper)
+    return shown
+
+
+def without_whisper(message: BaseMessage, delimiters: Delimiters) -> BaseMessage:
+    """Return a human message without the whispers in it; any other, and one that has none, as it is."""
+    if not isinstance(message, HumanMessage) or FRAMED not in message.text:
+        return message
+    said = message.content
+    if isinstance(said, str):
+        content: Any = said if (left := delimiters.strip(said)) == said else left.removesuffix("\n\n")
+    else:
+        content = [part for part in said if not (isinstance(part, dict) and _is_whisper(part, delimiters))]
+    return message if content == said else message.model_copy(update={"content": content})
+
+
+def _is_whisper(part: Mapping[str, Any], delimiters: Delimiters) -> bool:
+    text = part.get("text")
+    return bool(text) and part.get("type") == "text" and not delimiters.strip(str(text)).strip()
+
+
+def by_whisper(message: BaseMessage) -> bool:
+    """Return whether a message holds nothing but the whisper."""
+    return message.additional_kwargs.get("lc_source") == WHISPER
+
+
+def _identity(message: BaseMessage) -> Any:
+    return message.id or id(message)
+
+
+def _whispered(message: BaseMessage, whisper: str | None) -> BaseMessage:
+    if not whisper or not by_human(message):
+        return message
+    return message.model_copy(update={"content": _prefixed(whisper, message.content)})
 
 
 def _json(value: Any) -> str:

@@ -17,13 +17,13 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langchain_tidal.context import ContextMemory, ContextOptions, View, reserved
-from langchain_tidal.messages import MAX_AGE, appended, by_human, question, turns, with_structured_answer, with_whisper
+from langchain_tidal.messages import MAX_AGE, appended, by_human, question, turns, with_structured_answer
 from langchain_tidal.models import asent, sent
 from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, place_of, recalled
 from langchain_tidal.tools import ReadEpisode
 from tidal_plugins import Policy, TidalMemory
-from tidal_plugins.turns import Nested, capsule_text, session_config
+from tidal_plugins.turns import CACHE, Cache, Nested, capsule_text, session_config
 
 
 class TurnInHand(Recalled):
@@ -41,8 +41,10 @@ class TidalAgentState(AgentState[Any]):
 class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     """Recalls before the model, once per user turn, and records every turn when the agent is done with it.
 
-    The whisper stands at the head of the last human message, in the model's request only; state and checkpoints never
-    hold it. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
+    The whisper stands at the head of the human message, in the model's request only; state and checkpoints never hold
+    it. It goes when its turn is over. With ``cache="sticky"`` it stays with its turn until the next compaction, so that
+    providers find the prompt in their cache; with ``"tail"`` it is the last thing of each call. The run's custom stream
+    gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
     A structured answer (``response_format=ToolStrategy(…)``) is recorded as the JSON of its arguments. Turns that an
     earlier run left behind (after a crash, or an interrupt that nobody resumed) are recorded when the
     agent runs again. ``scope`` defaults to that of the memory; the thread is that of the run. In the list of middleware
@@ -72,9 +74,10 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         agent: str | None = None,
         nested: Nested = "apart",
         reader: Reader | None = None,
+        cache: Cache = CACHE,
     ) -> None:
         super().__init__()
-        self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested)
+        self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested, cache)
         self._reader = read_with(memory, reader)
 
     def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
@@ -114,13 +117,12 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         if not history:
             return request, None
         turn = history[-1][0].id
-        surfaced, fresh = self._turns.whisper(self._turns.place(), history, turns(request.messages))
+        shown, surfaced, fresh = self._turns.whisper(self._turns.place(), history, request.messages)
         if fresh and request.runtime:  # outside a graph there is no stream
             request.runtime.stream_writer(event(turn, surfaced))
-        messages: list[Any] = with_whisper(request.messages, surfaced.whisper.text)
+        messages: list[Any] = shown
         earlier: Any = request.state.get("recalled")
-        shown = recalled(turn, surfaced, earlier)
-        in_hand = TurnInHand(turn=turn, ids=shown["ids"], asked=question(history[-1]))
+        in_hand = TurnInHand(turn=turn, ids=recalled(turn, surfaced, earlier)["ids"], asked=question(history[-1]))
         return request.override(messages=messages), in_hand
 
     def _record(self, state: Any, *, ended: bool = False) -> None:

@@ -10,16 +10,19 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key
+from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key, turns, with_whispers
 from tidal_plugins import Affect, Exchange, TidalMemory
 from tidal_plugins.model.entry import user_of
 from tidal_plugins.turns import (
+    CACHE,
+    Cache,
     Nested,
     Place,
     Recent,
     Recorder,
     SessionConfig,
     Surfaced,
+    checked_cache,
     checked_memory,
     checked_nested,
     in_scope,
@@ -48,7 +51,8 @@ class TurnMemory:
     """Recalls once per user turn, and records every turn once.
 
     ``scope`` defaults to the memory's own; the thread is that of the run. With a ``session``, recall uses the signals
-    of the thread's session under its policy. ``nested`` says what is recorded of a run inside a tool of another one.
+    of the thread's session under its policy. ``nested`` says what is recorded of a run inside a tool of another one,
+    ``cache`` where whispers stand.
     """
 
     def __init__(
@@ -57,8 +61,10 @@ class TurnMemory:
         scope: Scope | None = None,
         session: SessionConfig | None = None,
         nested: Nested = "apart",
+        cache: Cache = CACHE,
     ) -> None:
         self._nested = checked_nested(nested)
+        self._cache = checked_cache(cache)
         self._memory = checked_memory(memory)
         self._scope = scope
         self._session = session
@@ -70,13 +76,14 @@ class TurnMemory:
         return place_of(self._memory, self._scope, ensure_config() if config is None else config, self._nested)
 
     def whisper(
-        self, place: Place, history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]] | None = None
-    ) -> tuple[Surfaced, bool]:
-        """Return the whisper of the last turn of a history, and whether it was worked out just now.
+        self, place: Place, history: Sequence[list[BaseMessage]], messages: Sequence[BaseMessage]
+    ) -> tuple[list[BaseMessage], Surfaced, bool]:
+        """Return the messages of a call with their whispers, that of the last turn of a history, and whether it was
+        worked out just now.
 
-        ``seen`` are the turns that the model sees anyway, and that do not surface (default: all).
+        The turns of the ``messages`` are what the model sees anyway, and do not surface.
         """
-        turn = history[-1][0].id
+        seen, turn = turns(messages), history[-1][0].id
         known = self._whispers.get((place.key, turn)) if turn else None
         surfaced = surface(
             place,
@@ -84,11 +91,13 @@ class TurnMemory:
             config=self._session,
             known=known,
             history=[place.heard(to_exchange(turn, place.thread)) for turn in history],
-            shown=_positions(history, history if seen is None else seen),
-            shown_texts={text_of(message) for each in (history if seen is None else seen) for message in each},
+            shown=_positions(history, seen),
+            shown_texts={text_of(message) for each in seen for message in each},
+            cache=self._cache,
         )
         self._whispers.put((place.key, turn), surfaced)
-        return surfaced, surfaced is not known
+        fresh = known is None or surfaced.whisper is not known.whisper
+        return with_whispers(messages, history, surfaced, self._cache), surfaced, fresh
 
     def record(
         self,

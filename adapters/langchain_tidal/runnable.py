@@ -16,10 +16,10 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from langchain_tidal.messages import answered, turns, with_whisper
+from langchain_tidal.messages import answered, turns
 from langchain_tidal.run import Recalled, Scope, TurnMemory, recalled
 from tidal_plugins import InvalidInput, Policy, TidalMemory
-from tidal_plugins.turns import Nested, Place, session_config
+from tidal_plugins.turns import CACHE, Cache, Nested, Place, session_config
 
 
 def with_memory(
@@ -33,6 +33,7 @@ def with_memory(
     policy: Policy | str | None = None,
     agent: str | None = None,
     nested: Nested = "apart",
+    cache: Cache = CACHE,
 ) -> Runnable[Any, Any]:
     """Return a runnable that shows ``runnable`` the whisper for its input, and records the turn with its output.
 
@@ -40,10 +41,9 @@ def with_memory(
     one key). The whisper stands at the head of the text, or of the last human message. If the output is a dict,
     ``output_key`` names the answer in the same way; other output is recorded as JSON. A stream is recorded at its end,
     or up to the point where it is closed. A call that fails is not recorded. ``thread`` defaults to the config's
-    ``thread_id`` or ``session_id``, ``scope`` to that of the memory. With a ``policy`` and an ``agent``, recall uses
-    the signals of that thread's session, as in ``TidalMemoryMiddleware``. ``nested`` is for calls inside a tool of an
-    agent, as there. Raises ``InvalidInput`` for a runnable with a ``RunnableWithMessageHistory`` in it, which would
-    keep the whisper.
+    ``thread_id`` or ``session_id``, ``scope`` to that of the memory. ``policy``, ``agent``, ``nested`` and ``cache``
+    are those of ``TidalMemoryMiddleware``. Raises ``InvalidInput`` for a runnable with a ``RunnableWithMessageHistory``
+    in it, which would keep the whisper.
     """
     inside: Runnable[Any, Any] = coerce_to_runnable(runnable)
     if any(isinstance(part, RunnableWithMessageHistory) for part in _parts(inside)):
@@ -51,12 +51,12 @@ def with_memory(
             "with_memory(RunnableWithMessageHistory(…)) would write the whisper into the chat history for good: put "
             "with_memory inside, RunnableWithMessageHistory(with_memory(…), …)"
         )
-    turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested)
+    turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested, cache)
     return RunnableWithMemory(inside, turns, thread, input_key, output_key)
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class Turn:
     """One call: the input of the runnable, and the turns of that input. The last is recorded with the output."""
 
     input: Any
@@ -147,26 +147,30 @@ class RunnableWithMemory(Runnable[Any, Any]):
             raise
         await asyncio.to_thread(self._end, turn, *chunks)
 
-    def _begin(self, input: Any, config: RunnableConfig | None) -> _Turn:
+    def _begin(self, input: Any, config: RunnableConfig | None) -> Turn:
         place = self._place(config)
         key = self._key(input) if isinstance(input, Mapping) else None
         given = input if key is None else input[key]
         messages = _messages(given)
         history = turns(messages)
         if not history:
-            return _Turn(input, place)
-        surfaced, _ = self._turns.whisper(place, history)
-        shown = _whispered(given, messages, surfaced.whisper.text)
+            return Turn(input, place)
+        whispered, surfaced, _ = self._turns.whisper(place, history, messages)
+        same = all(shown is message for shown, message in zip(whispered, messages, strict=False))
+        shown = given if same and len(whispered) == len(messages) else _in_form(given, whispered)
         told = recalled(history[-1][0].id, surfaced, None)
-        return _Turn(shown if key is None else {**input, key: shown}, place, history, told)
+        return Turn(shown if key is None else {**input, key: shown}, place, history, told)
 
-    def _end(self, turn: _Turn, *output: Any) -> None:
+    def _end(self, turn: Turn, *output: Any) -> None:
         """Record the turn with its output, which a stream gives in parts."""
-        answer = answered(self._answer(_sum(output))) if output else []
+        answer = self._answer_of(output)
         if turn.history:
             *earlier, said = turn.history
             history = [*earlier, [*said, *answer]]
             self._turns.record(turn.place, history, turn.recalled, ended=True, catch_up=False)
+
+    def _answer_of(self, output: Sequence[Any]) -> list[BaseMessage]:
+        return answered(self._answer(_sum(output))) if output else []
 
     def _place(self, config: RunnableConfig | None) -> Place:
         config = ensure_config(config)
@@ -213,11 +217,8 @@ def _messages(given: Any) -> list[BaseMessage]:
     raise InvalidInput(f"the input must be a text, messages, or a dict of them, got {type(given).__name__}")
 
 
-def _whispered(given: Any, messages: Sequence[BaseMessage], whisper: str) -> Any:
-    """Return the input with the whisper in it, in the form it had: a text, a message, a prompt, or messages."""
-    if not whisper:
-        return given
-    shown = with_whisper(messages, whisper)
+def _in_form(given: Any, shown: Sequence[BaseMessage]) -> Any:
+    """Return messages in the form that the input had: a text, a message, a prompt, or messages."""
     if isinstance(given, str):
         return shown[0].text
     if isinstance(given, PromptValue):

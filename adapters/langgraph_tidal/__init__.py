@@ -1,5 +1,7 @@
-"""LangGraph adapter: nodes around the model (compact, capsule, recall; record; proactive), and a store."""
+"""LangGraph adapter: a model that remembers, nodes around a model (compact, capsule, recall; record; proactive), and a
+store."""
 
+from langgraph_tidal.model import memory_model
 from langgraph_tidal.nodes import (
     CapsuleNode,
     CompactionNode,
@@ -16,6 +18,7 @@ from langgraph_tidal.store import TidalStore
 __all__ = [
     "CapsuleNode",
     "CompactionNode",
+    "memory_model",
     "model_input",
     "needs_answer",
     "ProactiveNode",

@@ -7,39 +7,35 @@ import logging
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
-from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
-from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from langgraph.runtime import get_runtime
 
-from langchain_tidal.context import ContextMemory, ContextOptions, size_of
+from langchain_tidal.context import ContextMemory, ContextOptions
 from langchain_tidal.messages import (
     MAX_AGE,
     PRESENCE,
     by_capsule,
     by_compaction,
     by_human,
+    by_whisper,
     capsule_message,
     finished,
     turns,
     with_capsule,
-    with_whisper,
 )
-from langchain_tidal.models import asent, sent
 from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
+from langgraph_tidal.model import GuardedModel, emit
 from tidal_plugins import InvalidInput, Policy, ProactiveMessage, TidalMemory
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.shown import cut, shown
-from tidal_plugins.turns import Nested, Place, SessionConfig, capsule_text, session_config
+from tidal_plugins.turns import CACHE, Cache, Nested, Place, SessionConfig, capsule_text, session_config
 from tidal_plugins.validation import MAX_LABEL, clean, label
 
 PREPARED = "llm_input_messages"
@@ -88,17 +84,19 @@ def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMe
     """Return the messages that the model should see: those of the state as compaction shows them, with the capsule
     and the whisper.
 
-    Compaction's messages, the capsule and the human message with the whisper come from ``llm_input_messages``. Messages
+    Compaction's messages, the capsule and the human messages with whispers come from ``llm_input_messages``. Messages
     that were added, removed or edited since (a tool call and its result, a trimmed history) show as they stand.
     """
     clean(input_messages_key, max_chars=MAX_LABEL, name="input_messages_key")
     messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
-    whispered = next((message for message in reversed(prepared) if by_human(message)), None)
+    whispered = [message for message in prepared if by_human(message)]
     for index in range(len(messages) - 1, -1, -1):
-        if whispered and _carries(whispered, messages[index]):
-            messages[index] = whispered
-            break
-    return messages
+        shown = next((n for n in range(len(whispered) - 1, -1, -1) if _carries(whispered[n], messages[index])), None)
+        if shown is not None:
+            messages[index] = whispered[shown]
+            del whispered[shown:]
+    tail = next(filter(by_whisper, prepared), None)
+    return [*messages, tail] if tail and messages and messages[-1].type == "tool" else messages
 
 
 def compacted(state: Any, input_messages_key: str) -> list[BaseMessage]:
@@ -141,7 +139,9 @@ def _key(message: BaseMessage) -> Hashable:
 
 
 def _carries(whispered: BaseMessage, message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and message.id == whispered.id and whispered.text.endswith(message.text)
+    """Return whether a message is one with a whisper before its text or behind it."""
+    same = isinstance(message, HumanMessage) and message.id == whispered.id
+    return same and (whispered.text.endswith(message.text) or whispered.text.startswith(message.text))
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
@@ -155,8 +155,9 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         input_messages_key: str = "messages",
         session: SessionConfig | None = None,
         nested: Nested = "apart",
+        cache: Cache = CACHE,
     ) -> None:
-        self._turns = TurnMemory(memory, scope, session, nested)
+        self._turns = TurnMemory(memory, scope, session, nested, cache)
         self._key = input_messages_key
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -175,8 +176,12 @@ class RecallNode(MemoryNode):
 
     The node returns ``llm_input_messages``: the messages without those that ``CompactionNode`` left out, with the
     whisper at the head of the last human one. ``messages`` stay unchanged. The whisper leaves out turns that the model
-    sees verbatim. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence",
-    "arousal"}}``.
+    sees verbatim. It goes when its turn is over. With ``cache="sticky"`` it stays with its turn until the next
+    compaction, so that providers find the prompt in their cache; with ``"tail"`` it is the last thing of each call. The
+    run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
+
+    In a graph whose state has no ``llm_input_messages`` no whisper is shown, and a warning is logged once. Use
+    :class:`TidalState`, or :func:`~langgraph_tidal.memory_model`, which needs neither nodes nor a state.
 
     With a ``policy`` (or the name of one), the run's thread has a session under it, of ``agent`` and the run's user.
     Recall uses the session's signals [tidalDB]. If the tools lead back to this node, the next model call shows their
@@ -194,19 +199,29 @@ class RecallNode(MemoryNode):
         agent: str | None = None,
         input_messages_key: str = "messages",
         nested: Nested = "apart",
+        cache: Cache = CACHE,
     ) -> None:
-        session = session_config(memory, policy, agent)
-        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, session=session, nested=nested)
+        session, key = session_config(memory, policy, agent), input_messages_key
+        super().__init__(memory, scope=scope, input_messages_key=key, session=session, nested=nested, cache=cache)
+        self._warned = False
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
+        if not self._warned and _drops(PREPARED):
+            self._warned = True
+            logger.warning(
+                "this graph's state has no %r: its model sees no whisper. Make the state a subclass of TidalState, or "
+                "give the graph memory_model(model, memory) for its model, and leave the nodes out",
+                PREPARED,
+            )
         history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
         if not history:
             return {PREPARED: view, "recalled": {"turn": None, "ids": []}}
         turn = history[-1][0].id
-        surfaced, _ = self._turns.whisper(place, history, turns(view))
+        shown, surfaced, _ = self._turns.whisper(place, history, view)
         emit(event(turn, surfaced))
+        unstreamed(list(filter(by_whisper, shown)))
         return {
-            PREPARED: with_whisper(view, surfaced.whisper.text),
+            PREPARED: shown,
             "recalled": recalled(turn, surfaced, value(state, "recalled")),
         }
 
@@ -249,17 +264,22 @@ class RecordNode(MemoryNode):
         return {PREPARED: []} if history and finished(history[-1]) else {}
 
 
-def emit(told: dict[str, Any]) -> None:
-    """Write an event to the run's custom stream."""
+def _drops(name: str) -> bool:
+    """Return whether the graph of this run drops what a node returns under a name, because its state has no such part.
+
+    LangGraph says it nowhere, but a run can read its state.
+    """
+    read = ensure_config().get("configurable", {}).get("__pregel_read")
     try:
-        writer = get_runtime().stream_writer
-    except (AttributeError, RuntimeError, KeyError):  # outside a graph there is no stream
-        return
-    writer(told)
+        if read:
+            read([name])
+    except KeyError:
+        return True
+    return False
 
 
 def unstreamed(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Keep messages of compaction or of a capsule out of the run's stream of messages: nobody said them just now.
+    """Keep messages of compaction, a capsule or a whisper out of the stream of messages: nobody said them just now.
 
     LangGraph streams every message that a node returns, but for those whose ids its handler has seen.
     """
@@ -344,37 +364,6 @@ class CompactionNode(MemoryNode):
         return {self._key: unstreamed([RemoveMessage(REMOVE_ALL_MESSAGES), *view.messages])}
 
 
-class GuardedModel(Runnable[LanguageModelInput, Any]):
-    """A model that is called a second time with a smaller context if its provider refuses the first as too large."""
-
-    def __init__(self, model: Runnable[Any, Any], context: ContextMemory, beside: Size) -> None:
-        self._model = model
-        self._context = context
-        self._beside = beside
-
-    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        return sent(lambda given: self._model.invoke(given, config, **kwargs), input, partial(self._smaller, config))
-
-    async def ainvoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        return await asent(
-            lambda given: self._model.ainvoke(given, config, **kwargs), input, partial(self._smaller, config)
-        )
-
-    def _smaller(self, config: RunnableConfig | None, input: LanguageModelInput) -> LanguageModelInput | None:
-        messages, place = _input_messages(input), self._context.place(config)
-        refused = sum(map(size_of, messages), self._beside)
-        view = self._context.shortened(place, messages, self._beside, refused)
-        if view and view.new:
-            emit(view.event())
-        return view.messages if view else None
-
-
-def _input_messages(input: LanguageModelInput) -> Sequence[BaseMessage]:
-    if isinstance(input, PromptValue):
-        return input.to_messages()
-    return convert_to_messages([input] if isinstance(input, str) else input)
-
-
 class CapsuleNode(MemoryNode):
     """Puts the memory's capsule in front, as a system message after those at the beginning of the history [Capsule].
 
@@ -416,18 +405,20 @@ def tidal_pre_model_hook(
     policy: Policy | str | None = None,
     agent: str | None = None,
     nested: Nested = "apart",
+    cache: Cache = CACHE,
 ) -> MemoryNode:
     """Return the ``pre_model_hook`` of ``create_react_agent``; ``RecordNode(memory)`` is its ``post_model_hook``.
 
-    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all, ``policy``, ``agent``
-    and ``nested`` those of ``RecallNode``. Raises ``InvalidInput`` for a ``compact`` that rewrites the history.
+    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all, ``policy``, ``agent``,
+    ``nested`` and ``cache`` those of ``RecallNode``. Raises ``InvalidInput`` for a ``compact`` that rewrites the
+    history.
     """
     for name, node, kind in (("compact", compact, CompactionNode), ("capsule", capsule, CapsuleNode)):
         if node is not None and not isinstance(node, kind):
             raise InvalidInput(f"{name} is a {kind.__name__} or None, got {shown(node)}")
     if compact and compact.rewrites:
         raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
-    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested)
+    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested, cache=cache)
     before = [node for node in (compact, capsule) if node]
     return _Hook([*before, recall], memory, scope, nested) if before else recall
 

@@ -25,7 +25,9 @@ from llama_index_tidal.messages import (
     inert,
     inert_history,
     text_of,
+    with_kept,
     with_whisper,
+    without_whisper,
 )
 from llama_index_tidal.models import summariser_of
 from llama_index_tidal.place import Rules, Scope, in_tool, path_of, reopened, restore_with
@@ -37,6 +39,7 @@ from llama_index_tidal.turns import (
     filled,
     grown,
     held_back,
+    kept_by,
     limit_of,
     load,
     messages_of,
@@ -46,10 +49,12 @@ from llama_index_tidal.turns import (
     stored,
     to_exchange,
 )
-from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
+from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.turns import (
+    CACHE,
+    Cache,
     Nested,
     Place,
     Recent,
@@ -57,6 +62,7 @@ from tidal_plugins.turns import (
     Style,
     SummaryAs,
     Surfaced,
+    checked_cache,
     checked_nested,
     in_scope,
     record_history,
@@ -79,8 +85,10 @@ class TidalChatMemory(BaseMemory):
 
     ``put`` keeps the history, and records each turn in ``memory`` once it is answered. ``get`` returns the history with
     the whisper for the question. The whisper stands at the head of the user's last message or, for engines that ask
-    before they put, in a message by the user at the end. It is computed once per turn and not kept here. A ``Context``
-    that is serialised while a step runs may hold it in the workflow's own events.
+    before they put, in a message by the user at the end. It is computed once per turn and no part of the history. It
+    goes when its turn is over. With ``cache="sticky"`` it stays with its turn until the next compaction, so that
+    providers find the prompt in their cache; with ``"tail"`` it stands behind the user's words. A ``Context`` that is
+    serialised while a step runs may hold it in the workflow's own events.
 
     **Compaction** [SIYA §2]: with a ``token_limit`` or a ``byte_limit``, ``get`` never returns more than that. A
     summary stands for the turns that do not fit, and cites them as ``[ep:ID]``; give the agent
@@ -123,6 +131,7 @@ class TidalChatMemory(BaseMemory):
         policy: the policy of the chat's session, or its name.
         agent: the agent of the chat's session.
         nested: what is recorded of questions that a tool of another agent asks: ``"apart"``, ``"skip"`` or ``"user"``.
+        cache: the place of whispers, see above: ``"sticky"``, ``"tail"`` or ``"turn"``.
         chat_history: earlier messages. Like those of ``set``, they are shown but not recorded, unless a compaction
             leaves them out.
 
@@ -140,6 +149,7 @@ class TidalChatMemory(BaseMemory):
     policy: Rules = None
     agent: str | None = None
     nested: Nested = "apart"
+    cache: Cache = CACHE
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
     _summariser: Summariser | None = PrivateAttr(default=None)
@@ -167,6 +177,7 @@ class TidalChatMemory(BaseMemory):
         policy: Policy | str | None = None,
         agent: str | None = None,
         nested: Nested = "apart",
+        cache: Cache = CACHE,
         chat_history: Sequence[ChatMessage] | None = None,
         path: str | None = None,
         turns: Sequence[Mapping[str, Any]] = (),
@@ -189,6 +200,7 @@ class TidalChatMemory(BaseMemory):
             policy=policy,
             agent=agent,
             nested=checked_nested(nested),
+            cache=checked_cache(cache),
         )
         self._memory = memory
         if memory is not None:
@@ -242,11 +254,14 @@ class TidalChatMemory(BaseMemory):
         view = self._view(turns, asked, **kwargs)  # a model may write in it: not under the lock
         with self._lock:
             if asked is not None:
-                whisper = self._whisper(asked, None, turns, view)
-                said = [ChatMessage(inert(whisper.text), role=MessageRole.USER)] if whisper else []
-                return inert_history(view) + said
+                surfaced = self._surface(asked, None, turns, view)
+                whisper = inert(surfaced.whisper.text)
+                said = [ChatMessage(whisper, role=MessageRole.USER)] if whisper else []
+                return inert_history(with_kept(view, kept_by(turns, surfaced.kept))) + said
             if turns and turns[-1].waits:
-                return with_whisper(view, self._whisper(turns[-1].question, turns[-1].key, turns, view).text)
+                surfaced = self._surface(turns[-1].question, turns[-1].key, turns, view)
+                shown = with_kept(view, kept_by(turns, surfaced.kept))
+                return with_whisper(shown, surfaced.whisper.text, behind=self.cache == "tail")
             return copies(view)
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
@@ -280,10 +295,13 @@ class TidalChatMemory(BaseMemory):
         """
         with self._lock:
             turns = self._loaded()
+            delimiters = self._scoped().delimiters
             if any(isinstance(message, WrittenMessage) for message in messages):
-                self._turns = resumed(turns or stored(self._scoped(), self.thread), messages, self._scoped().delimiters)
+                self._turns = resumed(turns or stored(self._scoped(), self.thread), messages, delimiters)
             else:
-                self._turns = replaced(turns, messages, self._apart)
+                self._turns = replaced(
+                    turns, (without_whisper(message, delimiters) for message in messages), self._apart
+                )
 
     def reset(self) -> None:
         """Begin with an empty history. What was recorded stays in the memory."""
@@ -320,7 +338,7 @@ class TidalChatMemory(BaseMemory):
             self._overfull = turns[-1].key
         return view
 
-    def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
+    def _surface(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Surfaced:
         """Return the whisper for a question.
 
         What the model sees anyway does not surface; what a compaction left out may.
@@ -334,9 +352,11 @@ class TidalChatMemory(BaseMemory):
             history=[to_exchange(each, self.thread) for each in turns],
             shown=[n for n, each in enumerate(turns) if any(id(message) in visible for message in each.messages)],
             shown_texts={text_of(message) for message in view},
+            cache=self.cache,
+            ahead=turn is None,
         )
         self._surfaced, self._surfaced_in = surfaced, turn
-        return surfaced.whisper
+        return surfaced
 
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
         """Record the new turns that are over, and return the turns as they then stand."""
@@ -430,6 +450,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
             config=session_config(memory, self.policy, self.agent),
             known=known if last == turn else None,
             shown_texts={text_of(message) for message in messages},
+            cache="turn",  # a block is shown in a message that the framework writes anew
         )
         self._surfaced.put(thread, (turn, surfaced))
         return inert(surfaced.whisper.text)

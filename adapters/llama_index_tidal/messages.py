@@ -15,8 +15,8 @@ from tidal_plugins.model.compaction import Part, Size
 from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure, serialized
+from tidal_plugins.turns import KeptWhisper, json_arguments, spoken_text
 from tidal_plugins.turns import WrittenMessage as Written
-from tidal_plugins.turns import json_arguments, spoken_text
 
 ASSISTANT = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
 TOOL = (MessageRole.TOOL, MessageRole.FUNCTION)
@@ -132,21 +132,40 @@ def copies(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return [message.model_copy(deep=True) for message in messages]
 
 
-def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMessage]:
-    """Return copies of the messages with the whisper at the head of the last one by the user.
+def with_whisper(messages: Sequence[ChatMessage], whisper: str, *, behind: bool = False) -> list[ChatMessage]:
+    """Return copies of the messages with the whisper at the head of the last one by the user, or behind its words.
 
-    There it leaves the prefix that providers cache as it was, and stands between no tool call and its result.
+    There it stands between no tool call and its result.
     """
     shown = copies(messages)
     asked = next((message for message in reversed(shown) if by_user(message)), None)
-    if asked is None or not whisper:
-        return shown
-    head, whisper = (asked.blocks[0] if asked.blocks else None), inert(whisper)
-    if isinstance(head, TextBlock):
-        head.text = f"{whisper}\n\n{head.text}"
-    else:
-        asked.blocks.insert(0, TextBlock(text=whisper))
+    if asked is not None and whisper:
+        _add(asked, whisper, behind=behind)
     return shown
+
+
+def with_kept(messages: Sequence[ChatMessage], kept: Mapping[int, KeptWhisper]) -> list[ChatMessage]:
+    """Return copies of the messages with the whispers that turns keep, by the identity of the messages that show them:
+    at their heads, or in messages of their own ahead of them, as they were shown first."""
+    shown: list[ChatMessage] = []
+    for message in messages:
+        [copy], whisper = copies([message]), kept.get(id(message))
+        if whisper and whisper.apart:
+            shown.append(ChatMessage(inert(whisper.text), role=MessageRole.USER))
+        elif whisper:
+            _add(copy, whisper.text)
+        shown.append(copy)
+    return shown
+
+
+def _add(message: ChatMessage, whisper: str, *, behind: bool = False) -> None:
+    """Add a whisper to a message."""
+    place, whisper = -1 if behind else 0, inert(whisper)
+    block = message.blocks[place] if message.blocks else None
+    if isinstance(block, TextBlock):
+        block.text = f"{block.text}\n\n{whisper}" if behind else f"{whisper}\n\n{block.text}"
+    else:
+        message.blocks.insert(len(message.blocks) if behind else 0, TextBlock(text=whisper))
 
 
 def without_whisper(message: ChatMessage, delimiters: Delimiters) -> ChatMessage:

@@ -29,7 +29,7 @@ from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
-from tidal_plugins.turns import Place, Style, by_agent, recording
+from tidal_plugins.turns import KeptWhisper, Place, Style, by_agent, read_kept, recording
 from tidal_plugins.validation import check_int
 
 State = Literal["new", "stored", "given"]
@@ -248,7 +248,7 @@ def rebuilt(
     )
     messages = messages_of(turns)
     compact = partial(
-        compactor.compact, to_history(turns, place.thread), thread=place.thread, sizes=limits.size(messages)
+        compactor.compact, to_history(turns, place.thread), thread=place.thread, sizes=_sizes(place, turns, limits)
     )
     fixed = Size(initial_token_count, initial_token_count * TOKEN_BYTES)
     fixed = sum(limits.size([ChatMessage(asked)] if asked else []), fixed)
@@ -259,6 +259,27 @@ def rebuilt(
             raise
         # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
         return _shown(compact(reserved=fixed, force="hard"), messages, limits.style), error
+
+
+def kept_by(turns: Sequence[Turn], kept: Mapping[int, KeptWhisper]) -> dict[int, KeptWhisper]:
+    """Return the whispers that turns keep, by the identity of the messages that show them: the user's last of each."""
+    found = {}
+    for place, whisper in kept.items():
+        asked = [message for message in turns[place].messages if message.role == MessageRole.USER]
+        if asked:
+            found[id(asked[-1])] = whisper
+    return found
+
+
+def _sizes(place: Place, turns: Sequence[Turn], limits: Limits) -> list[Size]:
+    """Return the sizes of the messages of turns, with the whispers that completed turns keep."""
+    kept = read_kept(place, [to_exchange(turn, place.thread) for turn in turns])
+    if turns and turns[-1].waits:  # there is always room for the one of the open turn
+        kept.pop(len(turns) - 1, None)
+    shown, messages = kept_by(turns, kept), messages_of(turns)
+    whispers = [[ChatMessage(shown[id(each)].text)] if id(each) in shown else [] for each in messages]
+    own = zip(limits.size(messages), map(limits.size, whispers), strict=True)
+    return [sum(beside, size) for size, beside in own]
 
 
 def messages_of(turns: Sequence[Turn]) -> list[ChatMessage]:

@@ -232,6 +232,7 @@ def graph_of(
     policy: Any = None,
     agent: str | None = None,
     nested: Any = "apart",
+    cache: Any = "turn",
     retry: Any = None,
     **schema: Any,
 ) -> StateGraph:
@@ -239,7 +240,7 @@ def graph_of(
 
     ``model`` is a chat model or a node.
     """
-    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested)
+    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested, cache=cache)
     nodes = [*first, ("recall", recall), ("model", node_of(model))]
     graph = StateGraph(state, **schema)
     for name, node in [*nodes, ("record", RecordNode(memory, scope=scope, nested=nested))]:

@@ -12,6 +12,7 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 """
 
 from tidal_plugins.sessions.session import REFUSALS
+from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, checked_cache, read_kept
 from tidal_plugins.turns.place import (
     Nested,
     Place,
@@ -46,14 +47,19 @@ from tidal_plugins.turns.whispers import (
 __all__ = [
     "REFUSALS",
     "by_agent",
+    "CACHE",
+    "Cache",
     "capsule_text",
+    "checked_cache",
     "checked_memory",
     "checked_nested",
     "entry_metadata",
     "in_scope",
     "json_arguments",
+    "KeptWhisper",
     "Nested",
     "Place",
+    "read_kept",
     "Recent",
     "record_history",
     "record_turns",

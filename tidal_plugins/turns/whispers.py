@@ -5,8 +5,8 @@ A whisper is worked out once, and again only when its session was written to.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from tidal_plugins.actions.calls import NO_TOOLS
@@ -24,6 +24,7 @@ from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
+from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, keep, read_kept
 from tidal_plugins.turns.place import Place, SessionConfig
 from tidal_plugins.validation import check_choice
 
@@ -39,12 +40,16 @@ Mark = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Surfaced:
-    """The whisper for a question. ``ids`` are the ids of all that surfaced for it, in earlier whispers too."""
+    """The whisper for a question. ``ids`` are the ids of all that surfaced for it, in earlier whispers too.
+
+    ``kept`` are the whispers that earlier turns still show, by the position of the turn in the history.
+    """
 
     question: str
     whisper: Whisper
     ids: tuple[str, ...]
     written: Mark
+    kept: Mapping[int, KeptWhisper] = field(default_factory=dict)
 
 
 def surface(
@@ -56,6 +61,8 @@ def surface(
     history: Sequence[Exchange | None] = (),
     shown: Collection[int] = (),
     shown_texts: Collection[str] = (),
+    cache: Cache = CACHE,
+    ahead: bool = False,
 ) -> Surfaced:
     """Return the whisper for the question of a turn.
 
@@ -63,18 +70,26 @@ def surface(
     question is another one or the session was written to meanwhile. ``history`` are the turns of the conversation, with
     the open one at the end. Those of them at the positions ``shown`` are seen by the model anyway, as ``shown_texts``
     are: neither surfaces, nor does a turn that this history has another one in place of. With a ``config``, recall
-    uses the signals of the session. Raises ``InvalidInput`` for a config without a thread.
+    uses the signals of the session. With the ``cache`` «sticky» the whisper is stored, and those of the turns ``shown``
+    come with it. ``ahead`` says that the question is yet to be added to the history, behind a message with its whisper.
+    Raises ``InvalidInput`` for a config without a thread.
     """
     memory, session = place.memory, config.session(place) if config else None
     written = (session.id, session.info.accepted) if session else None
+    open_ = len(history) if ahead else len(history) - 1
+    read = read_kept(place, history) if cache == "sticky" else {}
+    kept = {position: each for position, each in read.items() if position in shown and position != open_}
     if known and known.question == question:
         if known.written == written:
-            return known
+            return replace(known, kept=kept)
     else:
         known = None
     exclude = _seen(place, history, shown) if history else []
     whisper = _whisper(memory, question, exclude, shown_texts, session)
-    return Surfaced(question, whisper, tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids])), written)
+    if cache == "sticky" and (whisper or open_ in read):
+        keep(place, history, question, whisper, apart=ahead)
+    ids = tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids]))
+    return Surfaced(question, whisper, ids, written, kept)
 
 
 def _seen(place: Place, history: Sequence[Exchange | None], shown: Collection[int]) -> list[str]:

@@ -19,7 +19,8 @@ from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.entry import GRAPH_CHANNEL
 from tidal_plugins.retrieval.understand import limit_of
-from tidal_plugins.turns import Place, entry_metadata, in_scope, session_config
+from tidal_plugins.turns import Place, entry_metadata, in_scope, searching, session_config
+from tidal_plugins.validation import check_flag
 
 FILTERS = {
     "kinds": "kinds",
@@ -35,11 +36,16 @@ FILTERS = {
 }
 """This retriever's names for the filters of ``TidalMemory.recall``."""
 
+OPTIONS = ("k", "limit", "scope", "everything")
+"""What else a call may give."""
+
 
 class TidalRetriever(BaseRetriever):
     """Returns the entries that recall finds for a query, best first, without a threshold.
 
-    ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
+    ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only. Turns that only ask, thank or acknowledge,
+    such as «Noted.» and earlier questions, are left out, and others take their places; ``everything=True`` returns
+    them, too.
 
     The ``page_content`` of a document is the passage that matched best; a short text is one passage.
     ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``kind``, ``citation``, ``occurred_at``
@@ -66,6 +72,7 @@ class TidalRetriever(BaseRetriever):
     k: int | None = None
     limit: int | None = None
     scores: bool = False
+    everything: bool = False
     kinds: frozenset[str] | None = None
     threads: frozenset[str] | None = None
     speakers: frozenset[str] | None = None
@@ -136,7 +143,7 @@ class TidalRetriever(BaseRetriever):
     def _scored(self, query: str, limit: int | None, filters: dict[str, Any]) -> list[tuple[Document, float]]:
         memory, asked = self._asked(limit, filters)
         try:
-            hits = memory.recall(query, **asked)
+            hits = searching.recall(memory, query, **asked)
         except InvalidInput as error:
             raise _in_our_names(error) from error
         return [(_document(memory, hit, self.scores), hit.confidence) for hit in hits]
@@ -149,12 +156,17 @@ class TidalRetriever(BaseRetriever):
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
         memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
+        everything = check_flag(given.pop("everything", self.everything), "everything")
         if unknown := sorted(given.keys() - FILTERS.keys()):
-            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, limit, scope, {', '.join(FILTERS)}")
+            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are {', '.join((*OPTIONS, *FILTERS))}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
         if rules := session_config(memory, self.policy, self.agent):
             filters["session"] = rules.session(replace(place, memory=memory))
-        return memory, {"limit": limit_of(self.k, self.limit) if limit is None else limit, **filters}
+        return memory, {
+            "limit": limit_of(self.k, self.limit) if limit is None else limit,
+            "everything": everything,
+            **filters,
+        }
 
 
 def _in_our_names(error: InvalidInput) -> InvalidInput:

@@ -18,7 +18,8 @@ from tidal_plugins.model.entry import Filter
 from tidal_plugins.model.recall import OWN
 from tidal_plugins.retrieval.understand import limit_of
 from tidal_plugins.shown import shown
-from tidal_plugins.turns import Place, entry_metadata, in_scope, session_config
+from tidal_plugins.turns import Place, entry_metadata, in_scope, searching, session_config
+from tidal_plugins.validation import check_flag
 
 LIMIT = 5
 """Nodes that are returned by default."""
@@ -55,11 +56,13 @@ class TidalRetriever(BaseRetriever):
 
     A node has the entry's id, the passage that matched best and the same keys of metadata each time. A short text is
     one passage; ``memory.get(node.node_id).text`` returns the whole text. The score of a node is the confidence of its
-    hit, the chance that it helps, in [0, 1]; the order is that of recall, which knows more. ``filters`` are
-    LlamaIndex's (see :func:`llama_index_tidal.retriever.to_recall`). ``recall`` are filters of ``TidalMemory.recall``
-    itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}`` (a ``MetadataFilter`` refuses a bool).
-    ``scope`` defaults to that of the memory. With a ``policy``, an ``agent`` and the ``thread`` of a chat, recall uses
-    the signals of the chat's session, as in ``TidalChatMemory``.
+    hit, the chance that it helps, in [0, 1]; the order is that of recall, which knows more. Turns that only ask, thank
+    or acknowledge, such as «Noted.» and earlier questions, are left out, and others take their places;
+    ``everything=True`` returns them, too. ``filters`` are LlamaIndex's (see
+    :func:`llama_index_tidal.retriever.to_recall`). ``recall`` are filters of ``TidalMemory.recall`` itself, such as
+    ``kinds=``, ``since=`` or ``metadata={"draft": True}`` (a ``MetadataFilter`` refuses a bool). ``scope`` defaults to
+    that of the memory. With a ``policy``, an ``agent`` and the ``thread`` of a chat, recall uses the signals of the
+    chat's session, as in ``TidalChatMemory``.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class TidalRetriever(BaseRetriever):
         k: int | None = None,
         filters: MetadataFilters | None = None,
         scope: Scope | None = None,
+        everything: bool = False,
         policy: Policy | str | None = None,
         agent: str | None = None,
         thread: str | None = None,
@@ -80,7 +84,7 @@ class TidalRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager, verbose=verbose)
         self._place = Place(in_scope(memory, scope), thread)
         self._limit = limit_of(k, limit) or LIMIT
-        self._options = _joined(to_recall(filters), recall)
+        self._options = _joined(to_recall(filters), recall) | {"everything": check_flag(everything, "everything")}
         self._config = session_config(self._place.memory, policy, agent, check_name=True)
         if (policy is None) != (thread is None):
             raise InvalidInput("policy= and thread= go together: the session of a chat, under a policy")
@@ -99,7 +103,7 @@ class TidalRetriever(BaseRetriever):
         options = self._options
         if self._config:
             options = {**options, "session": self._config.session(self._place)}
-        return _nodes(self._place.memory.recall(query, limit=self._limit, **options))
+        return _nodes(searching.recall(self._place.memory, query, limit=self._limit, **options))
 
 
 def _joined(filters: Mapping[str, Any], recall: Mapping[str, Any]) -> dict[str, Any]:

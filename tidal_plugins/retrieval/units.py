@@ -66,7 +66,7 @@ def with_units(recall: Recall, question: Question, settings: WhisperTuning) -> R
     except EmbeddingError as error:
         logger.warning("the units of a whisper are chosen by their words alone: %s", error)
         cosines, degraded = [0.0] * len(found), (*recall.degraded, UNITS)
-    empty = _empty([unit.text for unit in found])
+    empty = emptiness([unit.text for unit in found])
     best: dict[int, tuple[float, int]] = {}
     chosen: dict[int, int] = {}
     for index, (unit, share, cosine) in enumerate(zip(found, shares, cosines, strict=True)):
@@ -86,12 +86,12 @@ def with_units(recall: Recall, question: Question, settings: WhisperTuning) -> R
     return replace(recall, hits=tuple(hits), dropped=(*dropped, *recall.dropped), degraded=degraded)
 
 
-def _empty(texts: Sequence[str]) -> list[float]:
+def emptiness(texts: Sequence[str], role: str | Sequence[str] = "user") -> list[float]:
     """Return for each unit the chance that it tells nothing: that it asks, thanks, greets or praises.
 
     A request counts by half: «Please keep our budget in mind» tells something, «Let's go on!» nothing.
     """
-    return [read.scores["question"] + read.scores["social"] + read.scores["request"] / 2 for read in tag(texts)]
+    return [read.scores["question"] + read.scores["social"] + read.scores["request"] / 2 for read in tag(texts, role)]
 
 
 def units(place: int, hit: Hit) -> list[Unit]:

@@ -24,6 +24,7 @@ from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.weights import WhisperTuning
 from tidal_plugins.retrieval.whisper import LINE, compose
 from tidal_plugins.sessions.session import Session, annotate, meant, reward
+from tidal_plugins.turns import searching
 from tidal_plugins.turns.answers import HISTORY_TOOLS, ReadTool, checked
 from tidal_plugins.turns.answers.answer import (
     RELATE,
@@ -108,6 +109,7 @@ class SearchArguments(Arguments):
     since: Time | None = Field(None, description="Only what happened at or after this time, ISO 8601, UTC.")
     until: Time | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
     include_archived: bool = Field(False, description="Also search old memories that have faded, if nothing was found.")
+    everything: bool = Field(False, description=searching.EVERYTHING)
 
 
 class ReadArguments(Arguments):
@@ -162,7 +164,7 @@ def _asking(question: ReadTool) -> AgentTool:
 SEARCH_MEMORY = AgentTool(
     "search_memory",
     "Search the memory of earlier conversations, skills, documents and facts. Returns the best matches, each on one "
-    "line with a citation, its age and its source.",
+    "line with a citation, its age, its source and the chance that it helps, and says so if nothing is close.",
     SearchArguments,
     lambda call, asked: search(call.memory, session=call.session, **asked.model_dump()),
 )
@@ -216,15 +218,19 @@ def search(
     since: datetime | None = None,
     until: datetime | None = None,
     include_archived: bool = False,
+    everything: bool = False,
     session: Session | None = None,
 ) -> Whisper:
-    """Return the memories that a query brings up: one line for each, fenced like a whisper.
+    """Return the memories that a query brings up: one line for each, fenced like a whisper, with its confidence.
 
-    ``include_archived`` searches what has faded, too. The text is empty if nothing is found.
+    ``include_archived`` searches what has faded, too, and ``everything`` turns that tell nothing. Where nothing is
+    close, a sentence ahead says so. The text is empty if nothing is found.
     """
-    recall = memory.recall(
+    recall = searching.recall(
+        memory,
         query,
         limit=limit,
+        everything=everything,
         session=session,
         kinds=None if kind is None else {kind},
         since=since,
@@ -233,7 +239,12 @@ def search(
     )
     room = replace(memory.settings[WhisperTuning], max_entries=MAX_FOUND, max_chars=LINE * max(1, len(recall)))
     now = memory.now().astimezone(memory.settings.zone)
-    return compose(recall, now, room, memory.settings[SupersessionTuning].sure, memory.delimiters)
+    found = compose(recall, now, room, memory.settings[SupersessionTuning].sure, memory.delimiters)
+    if not found:
+        return found
+    lines = map(searching.with_confidence, found.text.splitlines()[2:-1], found.hits)
+    far = "" if searching.is_close(memory, recall) else f"{searching.nothing_close(recall.confidence)}\n"
+    return replace(found, text=far + memory.delimiters.memories(list(lines)))
 
 
 def search_graph(

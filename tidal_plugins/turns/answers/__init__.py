@@ -25,9 +25,9 @@ from tidal_plugins.turns.answers.facts import (
     fact_search,
 )
 from tidal_plugins.turns.answers.history import (
-    Found,
     FullText,
     HistoryArguments,
+    Search,
     SearchArguments,
     TextArguments,
     Turn,
@@ -86,10 +86,10 @@ MEMORY_SEARCH = ReadTool(
     "memory_search",
     "Search memory",
     "Search earlier conversations, notes, documents and facts by meaning and by words. Returns summaries with "
-    "citations, best first. Narrow it to a conversation (thread) or to a time (since, until). Read a result in full "
-    "with memory_get.",
+    "citations, best first, each with the chance that it helps, and says so if nothing is close. Narrow it to a "
+    "conversation (thread) or to a time (since, until). Read a result in full with memory_get.",
     SearchArguments,
-    Answer[Found],
+    Search,
     search,
 )
 

@@ -37,6 +37,7 @@ from tidal_plugins.turns.answers.answer import (
     paged,
     summary,
 )
+from tidal_plugins.turns.searching import LEAST
 
 CANDIDATES = 200
 """Entities with a word of the name that are looked through."""
@@ -53,9 +54,6 @@ MAX_ALIASES, MAX_EPISODES = 10, 5
 
 MAX_FOUND = 200
 """Facts of one question, on all of its pages."""
-
-LEAST = 0.05
-"""Chance of helping from which on a fact is about a question: where nothing is about it, all are below it."""
 
 
 class EntityArguments(Arguments):

@@ -20,6 +20,7 @@ from tidal_plugins.model.exchange import Episode
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.transcript import page_count
 from tidal_plugins.retrieval.whisper import when
+from tidal_plugins.turns import searching
 from tidal_plugins.turns.answers.answer import (
     MAX_IDS,
     MAX_NAME,
@@ -76,6 +77,7 @@ class SearchArguments(Arguments):
     since: Time | None = Field(None, description="Only what happened at or after this time, ISO 8601, UTC.")
     until: Time | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
     include_archived: Flag = Field(False, description="Also search old memories that have faded.")
+    everything: Flag = Field(False, description=searching.EVERYTHING)
     cursor: Cursor | None = Field(None, description="The next_cursor of an answer, for what follows.")
 
 
@@ -94,17 +96,35 @@ class Found(Result):
     @property
     def line(self) -> str:
         said_by = f", {self.said_by}" if self.said_by else ""
-        return f"- [{self.citation}] {self.age}{said_by}: {self.summary}"
+        return f"- [{self.citation}] {self.age}{said_by}: {self.summary} (confidence {self.confidence:.2f})"
 
 
-def search(memory: TidalMemory, asked: SearchArguments) -> Answer[Found]:
+class Search(Answer[Found]):
+    """The memories that a query brings up.
+
+    Attributes:
+        confidence: the chance that any of them helps, from 0 to 1.
+        close: whether that chance is enough for a whisper to show one.
+    """
+
+    confidence: float = Field(0.0, description="The chance that anything that was found helps, from 0 to 1.")
+    close: bool = Field(True, description="Whether anything close was found. If not, do not answer from these.")
+
+    def told(self, frames: Frames) -> str:
+        told = super().told(frames)
+        return told if self.close or not self.results else f"{searching.nothing_close(self.confidence)}\n{told}"
+
+
+def search(memory: TidalMemory, asked: SearchArguments) -> Search:
     """Return the memories that a query brings up, best first. Nothing is written."""
     question = Asked("memory_search", asked, memory.scope)
     (first,) = question.place(asked.cursor, 0)
     first = max(0, min(first, MAX_DEPTH))
-    found = memory.recall(
+    found = searching.recall(
+        memory,
         asked.query,
         limit=min(first + asked.limit + 1, MAX_DEPTH),
+        everything=asked.everything,
         kinds=None if asked.kind is None else {asked.kind},
         threads=None if asked.thread is None else {asked.thread},
         since=asked.since,
@@ -112,12 +132,14 @@ def search(memory: TidalMemory, asked: SearchArguments) -> Answer[Found]:
         include_archived=asked.include_archived,
     )
     now = memory.now().astimezone(memory.settings.zone)
-    return paged(
+    page = paged(
         [_memory(hit, now, memory.settings[SupersessionTuning].sure) for hit in found],
         asked.limit,
         question,
         first=first,
     )
+    close = bool(found) and searching.is_close(memory, found)
+    return Search(**dict(page), confidence=round(found.confidence, 3), close=close)
 
 
 def _memory(hit: Hit, now: datetime, sure: float) -> Found:

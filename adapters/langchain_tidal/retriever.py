@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
-from tidal_plugins.model.entry import GRAPH_CHANNEL
+from tidal_plugins.model.entry import GRAPH_CHANNEL, STATED_CHANNEL
 from tidal_plugins.retrieval.understand import limit_of
 from tidal_plugins.turns import Place, entry_metadata, in_scope, searching, session_config
 from tidal_plugins.validation import check_flag
@@ -178,7 +178,7 @@ def _in_our_names(error: InvalidInput) -> InvalidInput:
 
 def _document(memory: TidalMemory, hit: Hit, scores: bool) -> Document:
     document = to_document(hit, scores=scores)
-    if hit.entry.channel == GRAPH_CHANNEL:
+    if hit.entry.channel in (GRAPH_CHANNEL, STATED_CHANNEL):
         document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
     return document
 

@@ -83,3 +83,50 @@ def test_llama_index_has_the_same_tools(memory: TidalMemory) -> None:
     told = tools["relate"](subject="Ana", predicate="sister_of", object="Ben", ended=True).content
     assert told.startswith("Kept: ")
     assert memory.graph.relations(predicate="sister_of") == []
+
+
+def by_program(memory: TidalMemory, **fact: str) -> None:
+    memory.graph.relate(**fact)
+
+
+def by_langchain(memory: TidalMemory, **fact: str) -> None:
+    graph_tools(memory)[1].invoke(fact)
+
+
+def by_langchain_in_a_turn(memory: TidalMemory, **fact: str) -> None:
+    run(memory, calling("remember_fact", **fact))
+
+
+def by_llama_index(memory: TidalMemory, **fact: str) -> None:
+    TidalToolSpec(memory).remember_fact(**fact)
+
+
+@pytest.mark.parametrize("state", [by_program, by_langchain, by_langchain_in_a_turn, by_llama_index])
+def test_recall_finds_what_only_an_agent_said_like_any_other_memory(tmp_path: Any, state: Any) -> None:
+    with TidalMemory(tmp_path / "stated.db") as memory:  # by meaning: the embedder that ships
+        memory.record("We ate plums in the garden.", "Noted.")
+        memory.record("I can't stand coriander.", "Noted.")
+        state(memory, subject="user", predicate="allergic_to", object="walnuts")
+        state(memory, subject="Odile", predicate="works_at", object="the harbour office")
+        for asked, told in (
+            ("What am I allergic to?", "user is allergic to walnuts"),
+            ("Where does Odile work?", "Odile works at the harbour office"),
+        ):
+            assert memory.recall(asked, limit=1)[0].text == told
+            assert f": {told}\n" in memory.whisper(asked).text
+        nuts = memory.recall("What am I allergic to?", limit=1)[0].entry
+        assert (nuts.kind, nuts.trust < 1) == ("fact", True)
+        memory.forget(nuts.citation)
+        assert [one.predicate for one in memory.graph.relations()] == ["works_at"]
+        assert "walnuts" not in str(memory.recall("What am I allergic to? Walnuts?").hits)
+
+
+def test_what_somebody_else_said_too_is_found_in_their_words_alone(memory: TidalMemory) -> None:
+    memory.graph.relate("user", "lives_in", "Porto")
+    assert [hit.text for hit in memory.recall("Where do I live? Porto?")] == ["user lives in Porto"]
+    memory.record("I live in Porto.", None)
+    memory.graph.index_pending()
+    assert [hit.text for hit in memory.recall("Where do I live? Porto?")] == ["I live in Porto."]
+    memory.graph.relate("user", "lives_in", "Graz")
+    memory.graph.relate("user", "lives_in", "Vigo")  # there is one home at a time
+    assert {hit.text for hit in memory.recall("Where do I live?")} == {"I live in Porto.", "user lives in Vigo"}

@@ -165,6 +165,10 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
         assert (await talk.data("forget", ids=[saved["citation"]]))["removed"] == 1
         assert "NotFound" in await talk.refusal("forget", ids=["nonesuch"])
         assert "left" in await talk.data("remember_fact", subject="user", predicate="lives_in", object="Porto")
+        assert "left" in await talk.data("remember_fact", subject="user", predicate="allergic_to", object="walnuts")
+        (nuts, *_) = (await talk.data("memory_search", query="What is the user allergic to? Walnuts?"))["results"]
+        assert nuts["summary"] == "user is allergic to walnuts"
+        assert (await talk.data("forget", ids=[nuts["citation"]]))["removed"] == 1
         assert "left" in await talk.data("relate", subject="Ana", predicate="sister_of", object="user", negated=True)
         assert "predicate" in await talk.refusal("relate", subject="Ana", predicate="???", object="Ben")
     with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
@@ -172,7 +176,8 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
         assert (session.agent, session.user, session.is_open) == ("mcp", "42", False)
         audited = [(one.type, one.accepted) for one in memory.sessions.audit(session.id)]
         assert audited[:2] == [("remember", True), ("forget", True)]
-        assert [type_ for type_, accepted in audited[2:] if accepted] == ["remember"] * (len(audited) - 2)
+        assert [type_ for type_, accepted in audited[2:] if accepted][:3] == ["remember", "remember", "forget"]
+        assert memory.graph.relations(predicate="allergic_to") == []
         (home,) = memory.graph.relations(predicate="lives_in")
         assert memory.graph.sentence(home) == "user lives in Porto"
         assert home.threads == (f"session {session.id}",)

@@ -117,6 +117,11 @@ class StoredGraph:
         evidence = self._cited({relation_id(row) for row in rows}, EVIDENCE)
         return [self._relation(row, evidence.get(relation_id(row), ())) for row in rows]
 
+    def stated(self, relations: Iterable[Relation]) -> set[str]:
+        """Return the ids of those relations for which nothing but an agent's own statements speaks."""
+        evidence = self._cited({relation.id for relation in relations}, EVIDENCE)
+        return {id_ for id_, links in evidence.items() if all(link.metadata.get("reader") == "agent" for link in links)}
+
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
         """Return relations in words, by id; a relation whose subject or object is gone is left out."""
         given = list(relations)

@@ -33,6 +33,9 @@ SYNTHESIS = "synthesis"
 GRAPH_CHANNEL = "graph"
 """Channel of the entries by which recall finds entities and relations."""
 
+STATED_CHANNEL = "stated"
+"""Channel of those for which nothing but an agent's own statements speaks: no other text says what they say."""
+
 MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
 """Segments of a scope, and characters of one: as many as any other name may have (``validation.MAX_LABEL``)."""
 

@@ -1,8 +1,9 @@
 """Entries for recall: one entry of kind ``fact`` for each entity and relation that holds [Tidal §2.2].
 
 The graph is the source and the entries are made from it. An entry that would say the same is left as it is, because
-every change of an entry makes recall read its vectors again. The entry of what holds no more is removed. An entry cites
-the first episodes known when it was written; ``memory.graph.evidence`` returns all, with their words.
+every change of an entry makes recall read its vectors again. The entry of what holds no more is removed. A recall
+without ``kinds`` passes these entries over, since they repeat what was said, but for what only an agent stated. An entry
+cites the first episodes known when it was written; ``memory.graph.evidence`` returns all, with their words.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from tidal_plugins.graph.records.entities import IMPORT
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import GraphTuning, StoredGraph
 from tidal_plugins.jobs.queue import Job, Jobs
-from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, Entry, Scope
+from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, STATED_CHANNEL, Entry, Scope
 from tidal_plugins.model.graph import Entity, Relation
+from tidal_plugins.model.trust import TRUST
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.shorthands import entry_id
 
@@ -82,8 +84,8 @@ class EntryUpdate:
             graph = StoredGraph(self.storage, self.scope, self.settings, now, each=None)
             relations, entities = self._found(graph, ids)
             standing = [relation for relation in relations if _holds(relation, now)]
-            sentences = graph.sentences(standing)
-        entries = [self._of_relation(relation, sentences[relation.id]) for relation in standing]
+            sentences, stated = graph.sentences(standing), graph.stated(standing)
+        entries = [self._of_relation(one, sentences[one.id], stated=one.id in stated) for one in standing]
         entries += map(self._of_entity, entities)
         tombstoned = self.writer.tombstoned(self.scope, [entry.id for entry in entries])
         forgotten = self.writer.forgotten(self.scope, [entry.text for entry in entries])
@@ -95,9 +97,11 @@ class EntryUpdate:
         entities = graph.entities(set(ids) - {relation.id for relation in relations})
         return relations, [entity for id_, entity in entities.items() if entity.id == id_]
 
-    def _of_relation(self, relation: Relation, sentence: str) -> Entry:
+    def _of_relation(self, relation: Relation, sentence: str, *, stated: bool) -> Entry:
         entry = self._entry(relation.id, sentence, relation.episodes, relation.valid_from or relation.recorded_at)
         metadata = {"relation": relation.id, "predicate": relation.predicate, **entry.metadata}
+        if stated:
+            entry = replace(entry, channel=STATED_CHANNEL, trust=TRUST["agent"])
         return replace(entry, metadata=metadata, valid_from=relation.valid_from, valid_until=relation.valid_until)
 
     def _of_entity(self, entity: Entity) -> Entry:
@@ -135,6 +139,11 @@ def _says(stored: Entry, entry: Entry) -> bool:
 
 
 def _cited(entry: Entry) -> Entry:
-    """Return an entry with its citations, which are not embedded. What was loaded from a file has none."""
+    """Return an entry with its citations, which are not embedded.
+
+    What was loaded from a file has none, nor has what only an agent stated: it has a citation of its own among texts.
+    """
+    if entry.channel == STATED_CHANNEL:
+        return entry
     citations = [f"[ep:{id_}]" for id_ in entry.metadata["episodes"] if not id_.startswith(IMPORT)]
     return replace(entry, text=" ".join([entry.text, *citations]))

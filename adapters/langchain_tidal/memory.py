@@ -12,13 +12,15 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     HumanMessage,
+    SystemMessage,
     ToolMessage,
     convert_to_messages,
     get_buffer_string,
 )
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from langchain_tidal.messages import answered, question, to_exchange, turns
+from langchain_tidal.messages import answered, by_human, question, to_exchange, turns, with_whisper
+from langchain_tidal.run import named_faults
 from tidal_plugins import Episode, InvalidInput, Policy, TidalMemory, Whisper
 from tidal_plugins.turns import Place, Recent, in_scope, record_turns, session_config
 
@@ -32,11 +34,12 @@ class TidalConversationMemory(BaseMemory):
     """Shows a chain the last turns of its conversation, and the whisper for its input.
 
     ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the last
-    ``recent`` turns of the thread (0 for none), followed by the whisper, as text or, with ``return_messages``, as
-    messages. ``thread`` names a conversation to continue; by default a new one begins. ``input_key`` and ``output_key``
-    are needed only if a chain has several inputs or outputs. The tool calls of an executor are recorded too if it
-    returns its intermediate steps. With a ``policy`` and an ``agent``, recall uses the signals of the thread's session,
-    as in ``TidalMemoryMiddleware``.
+    ``recent`` turns of the thread (0 for none) and the whisper, as text or, with ``return_messages``, as messages. Then
+    the whisper stands at the head of the last human one, or in a system message if there is none. ``thread`` names a
+    conversation to continue; by default a new one begins. ``input_key`` and ``output_key`` are needed only if a chain
+    has several inputs or outputs. The tool calls of an executor are recorded too if it returns its intermediate steps.
+    With a ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in
+    ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -58,7 +61,8 @@ class TidalConversationMemory(BaseMemory):
     _surfaced: Recent[tuple[str, ...]] = PrivateAttr(default_factory=Recent[tuple[str, ...]])
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
-        super().__init__(memory=memory, **fields)
+        with named_faults(type(self)):
+            super().__init__(memory=memory, **fields)
         session_config(memory, self.policy, self.agent)
         self._current = self.thread or _new_thread("chain")
 
@@ -117,7 +121,7 @@ class TidalConversationMemory(BaseMemory):
     def _shown(self, recent: list[Episode], whisper: Whisper) -> str | list[BaseMessage]:
         said = [message for episode in recent for message in _messages(episode)]
         if self.return_messages:
-            return [*said, HumanMessage(whisper.text)] if whisper else said
+            return _with_whisper(said, whisper.text)
         spoken = get_buffer_string(said, self.human_prefix, self.ai_prefix)
         return "\n\n".join(part for part in (spoken, whisper.text) if part)
 
@@ -152,6 +156,16 @@ def _said(asked: Any) -> str:
 def _messages(episode: Episode) -> list[BaseMessage]:
     said = [HumanMessage(episode.query)] if episode.query else []
     return [*said, AIMessage(episode.answer)] if episode.answer else [*said]
+
+
+def _with_whisper(said: list[BaseMessage], whisper: str) -> list[BaseMessage]:
+    """Return messages with the whisper at the head of the last human one, or ahead of all if there is none.
+
+    The question that the chain puts behind them is a human message, and some models refuse two of them in a row.
+    """
+    if whisper and not any(map(by_human, said)):
+        return [SystemMessage(whisper), *said]
+    return with_whisper(said, whisper)
 
 
 def _steps(steps: Any) -> list[BaseMessage]:

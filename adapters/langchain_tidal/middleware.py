@@ -23,7 +23,7 @@ from langchain_tidal.reading import Reader, read_with
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, place_of, recalled
 from langchain_tidal.tools import ReadEpisode
 from tidal_plugins import Policy, TidalMemory
-from tidal_plugins.turns import CACHE, Cache, Nested, capsule_text, session_config
+from tidal_plugins.turns import CACHE, Cache, Nested, session_config, thread_capsule
 
 
 class TurnInHand(Recalled):
@@ -235,9 +235,10 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     """Puts the memory's capsule after the system prompt, in the model's request only [Capsule].
 
     The text stays the same to the byte for ``max_age``, in every thread and process of its scope, so that providers can
-    keep it in their caches. It is made anew earlier for a thread that begins, if an agent's tools have worked on since:
-    the thread goes on with that work. The text says which of its sections are quotations, and that those are not
-    instructions. State, checkpoints and recordings never hold it. Nothing is added if the capsule is empty.
+    keep it in their caches. It is made anew earlier for a thread that begins, if it is older than five minutes or an
+    agent's tools have worked on since: the thread knows what was said, and goes on with that work. The text says which
+    of its sections are quotations, and that those are not instructions. State, checkpoints and recordings never hold
+    it. Nothing is added if the capsule is empty.
 
     In the list of middleware it stands first, so that ``TidalCompaction`` after it counts it with the system prompt.
     ``scope`` defaults to that of the memory.
@@ -263,6 +264,5 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
 
     def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         place = place_of(self._memory, self._scope, ensure_config())
-        capsule = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        text = capsule_text(capsule, place.memory.delimiters)
+        text = thread_capsule(place, self._max_age)
         return request.override(system_message=appended(request.system_message, text))

@@ -14,7 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field
 
-from langchain_tidal.run import Scope, place_of
+from langchain_tidal.run import Scope, named_faults, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.entry import GRAPH_CHANNEL, STATED_CHANNEL
@@ -59,10 +59,10 @@ class TidalRetriever(BaseRetriever):
     score is the confidence of the hit: the chance in [0, 1] that it helps, whatever else was found.
 
     ``k`` (or ``limit``, which is the same) and the filters are those of ``TidalMemory.recall``, and each call may
-    override them: ``invoke(query, k=3, since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing;
-    ``entry_tags`` and ``entry_metadata`` filter by those of the entries. ``scope`` is a tuple, or a function of the
-    run's context and config. With a ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in
-    ``TidalMemoryMiddleware``.
+    override them: ``invoke(query, k=3, since=…)``. What a vector store takes as ``search_kwargs`` are fields here. The
+    fields ``tags`` and ``metadata`` are LangChain's, for tracing; ``entry_tags`` and ``entry_metadata`` filter by those
+    of the entries. ``scope`` is a tuple, or a function of the run's context and config. With a ``policy`` and an
+    ``agent``, recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -87,7 +87,8 @@ class TidalRetriever(BaseRetriever):
     agent: str | None = None
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
-        super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
+        with named_faults(type(self)):
+            super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
         limit_of(self.k, self.limit)
         session_config(memory, self.policy, self.agent)
 

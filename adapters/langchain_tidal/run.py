@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypedDict
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
+from pydantic import BaseModel, ValidationError
 
 from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key, turns, with_whispers
-from tidal_plugins import Affect, Exchange, TidalMemory
+from tidal_plugins import Affect, Exchange, InvalidInput, TidalMemory
 from tidal_plugins.model.entry import user_of
 from tidal_plugins.turns import (
     CACHE,
@@ -28,6 +30,7 @@ from tidal_plugins.turns import (
     in_scope,
     surface,
 )
+from tidal_plugins.turns.answers import faults
 
 Scope = tuple[str, ...] | Callable[[Any, RunnableConfig], tuple[str, ...]]
 """A scope, or a function of the run's context and config that returns one."""
@@ -124,6 +127,18 @@ class TurnMemory:
         end = len(history) if ended or (history and finished(history[-1])) else len(history) - 1
         start = 0 if catch_up else len(history) - 1
         self._recorder.record(place, history, range(start, max(start, end)), mark=_mark, convert=convert)
+
+
+@contextmanager
+def named_faults(kind: type[BaseModel]) -> Iterator[None]:
+    """Raise ``InvalidInput``, with the fields that there are, for fields of a model that do not fit."""
+    try:
+        yield
+    except ValidationError as error:
+        unknown = [str(one["loc"][0]) for one in error.errors() if one["type"] == "extra_forbidden"]
+        known = f"; known are {', '.join(kind.model_fields)}" if unknown else ""
+        inside = ", and what stands in it goes beside the memory: k=3" if "search_kwargs" in unknown else ""
+        raise InvalidInput(f"{kind.__name__}: {faults(error)}{inside}{known}") from None
 
 
 def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig, nested: Nested = "user") -> Place:

@@ -35,7 +35,7 @@ from tidal_plugins import InvalidInput, Policy, ProactiveMessage, TidalMemory
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.shown import cut, shown
-from tidal_plugins.turns import CACHE, Cache, Nested, Place, SessionConfig, capsule_text, session_config
+from tidal_plugins.turns import CACHE, Cache, Nested, Place, SessionConfig, session_config, thread_capsule
 from tidal_plugins.validation import MAX_LABEL, clean, label
 
 PREPARED = "llm_input_messages"
@@ -370,7 +370,8 @@ class CapsuleNode(MemoryNode):
     The node returns ``llm_input_messages``, as :func:`model_input` shows them, with the capsule. ``messages``,
     checkpoints and recordings stay unchanged. The text stays the same to the byte for ``max_age``, in every thread and
     process of its scope, so that providers can keep it in their caches. It is made anew earlier for a thread that
-    begins, if an agent's tools have worked on since: the thread goes on with that work. It says which of its sections
+    begins, if it is older than five minutes or an agent's tools have worked on since, so that the thread knows what was
+    said, and goes on with that work. It says which of its sections
     are quotations, and that those are not instructions. No message is added if the capsule is empty.
 
     The node stands after ``CompactionNode``, which does not see the capsule. Add its size to the node's ``reserved``:
@@ -391,8 +392,7 @@ class CapsuleNode(MemoryNode):
         self._max_age = max_age
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        made = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        capsule = capsule_message(capsule_text(made, place.memory.delimiters))
+        capsule = capsule_message(thread_capsule(place, self._max_age))
         return {PREPARED: unstreamed(with_capsule(model_input(state, self._key), capsule))}
 
 

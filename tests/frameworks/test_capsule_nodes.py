@@ -122,6 +122,37 @@ async def test_a_graph_s_model_sees_the_capsule_first_and_nothing_keeps_it(memor
     assert IDENTITY not in stored(memory)
 
 
+async def test_a_thread_that_begins_knows_what_was_said_since_and_one_that_goes_on_keeps_its_capsule(
+    memory, clock, agent, graph, strict, run
+):
+    for name, app_of in (("agent", lambda model: agent(model, middleware=ours(memory))), ("graph", graph)):
+        model = strict("Noted.")
+        app = app_of(model)
+        clock.advance(minutes=20)
+        await run(app, user("Who are you?"), thread(f"{name}-early"))
+        clock.advance(minutes=2)
+        await run(app, user(f"We decided to paint the {name} crane on pier 4."), thread(f"{name}-early"))
+        clock.advance(minutes=6)
+        await run(app, user("And now?"), thread(f"{name}-early"))
+        early = [capsules(shown)[0] for shown in model.shown]
+        assert len(set(early)) == 1
+        await run(app, user("What was decided?"), thread(f"{name}-later"))
+        assert f"paint the {name} crane" in capsules(model.shown[-1])[0]
+
+
+def ours(memory):
+    return [TidalCapsule(memory), TidalMemoryMiddleware(memory)]
+
+
+async def test_an_empty_capsule_is_not_kept(path, embedder, strict, run):
+    with open_memory(path, embedder) as memory:
+        model = strict("Noted.")
+        app = create_agent(model, [], middleware=ours(memory), checkpointer=InMemorySaver())
+        await run(app, user("We decided to paint the crane on pier 4 blue."), thread("one"))
+        await run(app, user("What was decided?"), thread("one"))
+        assert [len(capsules(shown)) for shown in model.shown] == [0, 1]
+
+
 async def test_compaction_capsule_and_whisper_stand_together(memory, graph, strict, run):
     memory.record("The north pier of the harbour is closed for repairs.", "Noted.", thread="before")
     beside = reserved(str(memory.capsule.read()))

@@ -10,7 +10,6 @@ from langchain_core.agents import AgentAction
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.tools import Tool
-from pydantic import ValidationError
 
 from langchain_tidal import TidalConversationMemory
 from tests.frameworks.conftest import ASK, FACT, MARK, only, queries, said
@@ -32,7 +31,7 @@ def test_it_is_a_base_memory_that_shows_no_memory(memory):
     assert chat.memory_variables == ["history"]
     assert "TidalMemory(" not in repr(chat).removeprefix("TidalConversationMemory")
     assert "memory" not in chat.model_dump()
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidInput, match=r"buffer_size: .* known are .*recent"):
         TidalConversationMemory(memory, buffer_size=3)
 
 
@@ -74,8 +73,8 @@ async def test_a_chain_with_a_chat_prompt_gets_messages(reminded, says, run):
     chain = LLMChain(llm=model, prompt=prompt, memory=memory)
     await run(chain, {"question": "Hello there, friend."})
     assert (await run(chain, {"question": ASK}))["text"] == "A standard."
-    assert [message.type for message in model.shown[1]] == ["system", "human", "ai", "human", "human"]
-    assert [MARK in message.text for message in model.shown[1]] == [False, False, False, True, False]
+    assert [message.type for message in model.shown[1]] == ["system", "human", "ai", "human"]
+    assert [MARK in message.text for message in model.shown[1]] == [False, True, False, False]
     assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
@@ -105,12 +104,24 @@ async def test_messages_may_be_returned_by_both_styles(reminded):
     await chat.asave_context({"input": "Hello there."}, {"output": "Hello!"})
     shown = await chat.aload_memory_variables({"input": ASK})
     assert shown == chat.load_memory_variables({"input": ASK})
-    *recent, whisper = shown["history"]
-    assert recent == [HumanMessage("Hello there."), AIMessage("Hello!")]
-    assert isinstance(whisper, HumanMessage)
-    assert FACT in whisper.text
+    asked, answered = shown["history"]
+    assert answered == AIMessage("Hello!")
+    assert FACT in asked.text
+    assert asked.text.endswith("\n\nHello there.")
     await chat.aclear()
     assert chat.load_memory_variables({}) == {"history": []}
+
+
+@pytest.mark.parametrize("recent", [0, 1, 4])
+@pytest.mark.parametrize("turns", [0, 1, 3])
+def test_no_two_human_messages_stand_in_a_row(reminded, recent, turns):
+    chat = TidalConversationMemory(reminded, return_messages=True, recent=recent)
+    for number in range(turns):
+        chat.save_context({"input": f"My umbrella number {number} is green."}, {"output": "I see."})
+    shown = chat.load_memory_variables({"input": ASK})["history"]
+    types = [message.type for message in [*shown, HumanMessage(ASK)]]
+    assert types == (["human", "ai"] * min(recent, turns) or ["system"]) + ["human"]
+    assert [FACT in message.text for message in shown].count(True) == 1
 
 
 @pytest.mark.parametrize(

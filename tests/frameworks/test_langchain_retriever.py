@@ -3,7 +3,6 @@ from datetime import UTC, datetime
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig, RunnableLambda
-from pydantic import ValidationError
 
 from langchain_tidal import TidalRetriever
 from tests.frameworks.conftest import by_config, thread
@@ -102,12 +101,30 @@ def test_a_filter_given_with_a_call_takes_the_place_of_the_field(stocked):
     assert {document.metadata["kind"] for document in retriever.invoke(QUERY, kinds=None)} >= {"skill", "kb"}
 
 
-@pytest.mark.parametrize("unknown", [{"kind": "skill"}, {"top_k": 3}, {"filter": {"page": 3}}])
+UNKNOWN = [
+    {"kind": "skill"},
+    {"top_k": 3},
+    {"filter": {"page": 3}},
+    {"search_kwargs": {"k": 3}},
+    {"search_type": "similarity"},
+]
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN)
 def test_an_unknown_filter_is_refused_and_not_passed_over(stocked, unknown):
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidInput, match=rf"TidalRetriever: {next(iter(unknown))}: .* known are .*entry_tags"):
         TidalRetriever(stocked, **unknown)
     with pytest.raises(InvalidInput, match="entry_tags"):
         TidalRetriever(stocked).invoke(QUERY, **unknown)
+
+
+def test_a_value_that_does_not_fit_is_named_without_pydantic_s_own_words(stocked):
+    with pytest.raises(InvalidInput, match=r"search_kwargs: .*beside the memory: k=3"):
+        TidalRetriever(stocked, search_kwargs={"k": 3})
+    for wrong in ({"k": "three"}, {"kinds": 3}, {"since": "spring"}, {"scores": "perhaps"}):
+        with pytest.raises(InvalidInput, match=f"TidalRetriever: {next(iter(wrong))}") as refused:
+            TidalRetriever(stocked, **wrong)
+        assert "pydantic" not in str(refused.value)
 
 
 # runs

@@ -36,7 +36,7 @@ def of_llama_index(memory: TidalMemory, query: str, **options: Any) -> list[str]
 
 
 def served(memory: TidalMemory, query: str) -> str:
-    return MEMORY_SEARCH.run(memory, {"query": query, "limit": 3}).told(memory.frames)
+    return MEMORY_SEARCH.run(memory, {"query": query, "limit": 3}).told(memory.delimiters)
 
 
 def chained(memory: TidalMemory, query: str) -> str:

@@ -160,10 +160,11 @@ def test_a_closed_session_can_be_read_and_refuses_use(memory: TidalMemory, entry
     with memory.sessions.open(agent="planner") as session:
         session.signal("reward", entry, note="jazz")
     clock.advance(days=30)
-    for use in (lambda: session.signal("reward", entry), session.snapshot, session.audit, lambda: session.id):
+    for use in (lambda: session.signal("reward", entry), session.snapshot, session.audit):
         with pytest.raises(SessionClosed, match="was closed"):
             use()
     [info] = memory.sessions.list(agent="planner", open=False)
+    assert (session.id, session.info) == (info.id, info)
     with pytest.raises(SessionClosed):
         memory.sessions.resume(info.id)
     with pytest.raises(SessionClosed):

@@ -64,8 +64,9 @@ class Session:
 
     @property
     def id(self) -> int:
-        """Return the id of the session. Ids rise from session to session, and are never used again."""
-        return self._open().id
+        """Return the id of the session, also of a closed one. Ids rise from session to session, and are never used
+        again."""
+        return self._open().id if self._summary is None else self._info.id
 
     @property
     def info(self) -> SessionInfo:

@@ -41,6 +41,7 @@ from tidal_plugins.turns.whispers import (
     capsule_text,
     entry_metadata,
     surface,
+    thread_capsule,
     work_lines,
 )
 
@@ -72,6 +73,7 @@ __all__ = [
     "SummaryAs",
     "surface",
     "Surfaced",
+    "thread_capsule",
     "to_exchange",
     "work_lines",
     "WrittenMessage",

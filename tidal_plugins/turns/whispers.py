@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, Literal, get_args
 
 from tidal_plugins.actions.calls import NO_TOOLS
@@ -33,6 +34,9 @@ MAX_QUESTION_CHARS = 4_000
 
 ECHO_HITS = 50
 """Hits among which the texts that the model sees anyway are looked for."""
+
+NEWS = timedelta(minutes=5)
+"""Age at which a capsule is too old for a thread that begins: providers keep a prefix about as long."""
 
 Mark = tuple[int, int] | None
 """A session, and the number of its accepted signals."""
@@ -130,6 +134,20 @@ def entry_metadata(entry: Entry) -> dict[str, Any]:
         "tags": list(entry.tags),
     }
     return {**entry.metadata, **{name: value for name, value in known.items() if value not in (None, [])}}
+
+
+def thread_capsule(place: Place, max_age: timedelta) -> str:
+    """Return the capsule of a run as a model reads it, made anew if it is older than ``max_age``.
+
+    A thread that begins, and a run without a thread, get one that is not older than ``NEWS``, so that they know what
+    was said since; an empty one is never kept.
+    """
+    memory, thread = place.memory, place.thread
+    begins = thread is None or not memory.episodes.list(thread=thread, limit=1)
+    capsule = memory.capsule.read(max_age=min(max_age, NEWS) if begins else max_age, thread=thread)
+    return capsule_text(capsule, memory.delimiters) or capsule_text(
+        memory.capsule.read(thread=thread), memory.delimiters
+    )
 
 
 def capsule_text(capsule: Capsule, delimiters: Delimiters) -> str:

@@ -2,8 +2,8 @@
 
 The graph is the source and the entries are made from it. An entry that would say the same is left as it is, because
 every change of an entry makes recall read its vectors again. The entry of what holds no more is removed. A recall
-without ``kinds`` passes these entries over, since they repeat what was said, but for what only an agent stated. An entry
-cites the first episodes known when it was written; ``memory.graph.evidence`` returns all, with their words.
+without ``kinds`` passes these entries over, since they repeat what was said, but for what only an agent stated. An
+entry cites the first episodes known when it was written; ``memory.graph.evidence`` returns all, with their words.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from tidal_plugins.graph.records.entities import IMPORT
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import GraphTuning, StoredGraph
 from tidal_plugins.jobs.queue import Job, Jobs
-from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, STATED_CHANNEL, Entry, Scope
+from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, STATED_CHANNEL, TRUST, Entry, Scope
 from tidal_plugins.model.graph import Entity, Relation
-from tidal_plugins.model.trust import TRUST
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.shorthands import entry_id
 

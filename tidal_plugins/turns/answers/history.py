@@ -110,8 +110,8 @@ class Search(Answer[Found]):
     confidence: float = Field(0.0, description="The chance that anything that was found helps, from 0 to 1.")
     close: bool = Field(True, description="Whether anything close was found. If not, do not answer from these.")
 
-    def told(self, frames: Frames) -> str:
-        told = super().told(frames)
+    def told(self, delimiters: Delimiters) -> str:
+        told = super().told(delimiters)
         return told if self.close or not self.results else f"{searching.nothing_close(self.confidence)}\n{told}"
 
 

@@ -30,7 +30,7 @@ from llama_index_tidal.messages import (
     without_whisper,
 )
 from llama_index_tidal.models import summariser_of
-from llama_index_tidal.place import Rules, Scope, in_tool, path_of, reopened, restore_with
+from llama_index_tidal.place import Rules, Scope, found_for, in_tool, path_of, reopened, restore_with
 from llama_index_tidal.turns import (
     Limits,
     State,
@@ -75,6 +75,9 @@ logger = logging.getLogger(__name__)
 _STATES: Mapping[bool, State] = {True: "stored", False: "given"}
 """The state of a turn that is over, by whether the store has it."""
 
+
+GOES_ON = 20
+"""Turns of a known thread that a chat without limits goes on with: an older history would fill the context."""
 
 MAX_THREADS = 1024
 """Threads whose last whisper is kept, for the steps of a tool loop."""
@@ -126,14 +129,15 @@ class TidalChatMemory(BaseMemory):
             (some do not know ``ToolCallBlock``).
         summary_as: ``"human"`` shows summaries in messages by the user, for integrations that refuse them in the
             assistant's name.
-        thread: the name of the chat. Default: a new name.
+        thread: the name of the chat. Default: a new name. A known one goes on: with all of its turns if there is a
+            limit, else with the last 20. If its first message is put again, the whole history is taken to follow.
         scope: the owner. Default: that of the memory.
         policy: the policy of the chat's session, or its name.
         agent: the agent of the chat's session.
         nested: what is recorded of questions that a tool of another agent asks: ``"apart"``, ``"skip"`` or ``"user"``.
         cache: the place of whispers, see above: ``"sticky"``, ``"tail"`` or ``"turn"``.
-        chat_history: earlier messages. Like those of ``set``, they are shown but not recorded, unless a compaction
-            leaves them out.
+        chat_history: earlier messages, in place of those of the thread. Like those of ``set``, they are shown but not
+            recorded, unless a compaction leaves them out.
 
     ``get`` raises ``ContextOverflow`` if the messages that may not be shortened are too long by themselves. For other
     errors, see :mod:`tidal_plugins.turns`.
@@ -159,6 +163,8 @@ class TidalChatMemory(BaseMemory):
     _surfaced: Surfaced | None = PrivateAttr(default=None)
     _surfaced_in: str | None = PrivateAttr(default=None)  # a turn's key; None while its question is still to be put
     _overfull: str | None = PrivateAttr(default=None)
+    _goes_on: bool = PrivateAttr(default=False)  # with the turns of the thread, which are yet to be read
+    _untouched: bool = PrivateAttr(default=False)  # nothing was put since they were
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
 
     def __init__(
@@ -181,6 +187,7 @@ class TidalChatMemory(BaseMemory):
         chat_history: Sequence[ChatMessage] | None = None,
         path: str | None = None,
         turns: Sequence[Mapping[str, Any]] = (),
+        goes_on: bool | None = None,
         class_name: str | None = None,
     ) -> None:
         if memory is not None:
@@ -209,7 +216,8 @@ class TidalChatMemory(BaseMemory):
         self._files = files
         self._counter = Tokens(tokenizer_fn) if tokenizer_fn else ApproximateCounter()
         self._turns = [load(turn) for turn in turns]
-        if chat_history:
+        self._goes_on = thread is not None and class_name is None if goes_on is None else goes_on
+        if chat_history is not None:
             self.set(chat_history)
 
     @classmethod
@@ -282,11 +290,14 @@ class TidalChatMemory(BaseMemory):
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and record the turns that end with them. When that fails, nothing was added."""
         with self._lock:
-            turns = grown(self._loaded(), messages, self._apart)
+            turns = self._loaded()
+            if self._untouched and messages and self._begins_thread(messages[0]):
+                turns = []  # the whole history is put once more
+            turns = grown(turns, messages, self._apart)
             shown = self._surfaced
             if turns and shown and self._surfaced_in is None and turns[-1].question.endswith(shown.question):
                 self._surfaced_in = turns[-1].key
-            self._turns = self._recorded(turns)
+            self._turns, self._untouched = self._recorded(turns), False
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the history. Nothing is recorded, and earlier turns stay in the memory.
@@ -294,7 +305,7 @@ class TidalChatMemory(BaseMemory):
         If messages of a compaction are among the new ones, the turns that they stand for stay in the history.
         """
         with self._lock:
-            turns = self._loaded()
+            turns, self._untouched = self._loaded(), False
             delimiters = self._scoped().delimiters
             if any(isinstance(message, WrittenMessage) for message in messages):
                 self._turns = resumed(turns or stored(self._scoped(), self.thread), messages, delimiters)
@@ -310,7 +321,8 @@ class TidalChatMemory(BaseMemory):
     @model_serializer(mode="wrap")
     def custom_model_dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         turns = self._turns  # replaced whole, never changed: no lock, which a turn being recorded would hold for long
-        return {**handler(self), "turns": [dump(turn) for turn in turns], "class_name": self.class_name()}
+        plain = {"turns": [dump(turn) for turn in turns], "goes_on": self._goes_on, "class_name": self.class_name()}
+        return {**handler(self), **plain}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -354,6 +366,7 @@ class TidalChatMemory(BaseMemory):
             shown_texts={text_of(message) for message in view},
             cache=self.cache,
             ahead=turn is None,
+            beside=found_for(place.memory, question) if turn is None else (),
         )
         self._surfaced, self._surfaced_in = surfaced, turn
         return surfaced
@@ -374,7 +387,15 @@ class TidalChatMemory(BaseMemory):
     def _skips(self, turn: Turn) -> bool:
         return turn.nested and self.nested == "skip"
 
+    def _begins_thread(self, message: ChatMessage) -> bool:
+        """Return whether a message is the first of the thread: it was recorded, and comes again."""
+        first = self._scoped().episodes.list(thread=self.thread, limit=1)
+        return any(one.role == message.role.value and one.text == text_of(message) for one in first[0].messages[:1])
+
     def _loaded(self) -> list[Turn]:
+        if self._goes_on:
+            turns = stored(self._scoped(), self.thread, None if self._limited else GOES_ON)
+            self._turns, self._goes_on, self._untouched = turns, False, bool(turns)
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read
             self._turns = filled(self._scoped(), self.thread, self._turns)
         return self._turns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from io import IOBase
@@ -28,6 +29,13 @@ ENGINES_OWN = frozenset({"context_str", "context_msg", "query_str", "existing_an
 
 _REASONED = re.compile(r"\AThought:.*^Answer:\s*(?=\S)", re.S | re.M)
 """What a ``ReActAgent`` writes ahead of its final answer: its thoughts, its calls of tools, and what they returned."""
+
+_STEP = re.compile(
+    r"^Action: *(?P<tool>[^\n]+)\nAction Input:(?P<input>.*?)"
+    r"(?:\nObservation:(?P<result>.*?))?(?=\n(?:Thought:|Action:|Answer:|\(Implicit\))|\Z)",
+    re.S | re.M,
+)
+"""A call of a tool in that text, and what it returned."""
 
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 
@@ -72,7 +80,7 @@ def finished(messages: Sequence[ChatMessage]) -> bool:
 def to_message(message: ChatMessage) -> Message | None:
     """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt.
 
-    Of a ``ReActAgent``'s message only the final answer is recorded, without its reasoning.
+    Of a ``ReActAgent``'s message it is the final answer, without its reasoning.
     """
     text = spoken_text(text_of(message))
     if message.role == MessageRole.USER:
@@ -83,6 +91,29 @@ def to_message(message: ChatMessage) -> Message | None:
     if message.role in TOOL:
         return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id") or None)
     return None
+
+
+def to_messages(message: ChatMessage) -> list[Message | None]:
+    """Return a message as those to record: that of a ``ReActAgent``, which is one text, as its calls, their results and
+    its answer."""
+    answered, text = to_message(message), text_of(message)
+    if answered is None or answered.role != "assistant" or not (reasoned := _REASONED.match(text)):
+        return [answered]
+    steps: list[Message | None] = []
+    for number, step in enumerate(_STEP.finditer(reasoned[0]), 1):
+        call = ToolCall(step["tool"].strip(), _written(step["input"].strip()), f"step-{number}")
+        steps.append(Message("assistant", "", tool_calls=(call,)))
+        if step["result"] is not None:
+            steps.append(Message("tool", spoken_text(step["result"].strip()), tool_call_id=call.id))
+    return [*steps, answered]
+
+
+def _written(arguments: str) -> dict[str, Any]:
+    """Return arguments that an agent wrote down, as JSON or as Python."""
+    try:
+        return json_arguments(literal_eval(arguments))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return json_arguments(arguments)
 
 
 def to_shown(message: ChatMessage) -> Message:

@@ -26,6 +26,20 @@ _lock = threading.Lock()
 _inside: ContextVar[bool] = ContextVar("tidal_inside_tool", default=False)
 
 
+_found: ContextVar[tuple[str, tuple[str, ...], str, tuple[str, ...]] | None] = ContextVar("tidal_found", default=None)
+
+
+def note_found(memory: TidalMemory, query: str, ids: tuple[str, ...]) -> None:
+    """Note what a retriever found for a query: an engine shows it beside the chat that it asks next."""
+    _found.set((memory.path, memory.scope, query, ids))
+
+
+def found_for(memory: TidalMemory, question: str) -> tuple[str, ...]:
+    """Return what a retriever over the same memory found last, in this run, if it was for this question."""
+    noted = _found.get()
+    return noted[3] if noted and noted[:3] == (memory.path, memory.scope, question) else ()
+
+
 def restore_with(memory: TidalMemory) -> None:
     """Let objects that are restored from a serialised context use ``memory``, if they were written with the same file.
 

@@ -12,7 +12,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
-from llama_index_tidal.place import Scope
+from llama_index_tidal.place import Scope, note_found
 from tidal_plugins import Hit, InvalidInput, Policy, Recall, TidalMemory
 from tidal_plugins.model.entry import Filter
 from tidal_plugins.model.recall import OWN
@@ -92,12 +92,17 @@ class TidalRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not query_bundle.query_str.strip():
             return []
-        return self._found(query_bundle.query_str)
+        return self._noted(query_bundle.query_str, self._found(query_bundle.query_str))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not query_bundle.query_str.strip():
             return []
-        return await asyncio.to_thread(self._found, query_bundle.query_str)
+        found = await asyncio.to_thread(self._found, query_bundle.query_str)
+        return self._noted(query_bundle.query_str, found)
+
+    def _noted(self, query: str, nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+        note_found(self._place.memory, query, tuple(node.node_id for node in nodes))
+        return nodes
 
     def _found(self, query: str) -> list[NodeWithScore]:
         options = self._options

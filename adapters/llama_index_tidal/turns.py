@@ -20,11 +20,12 @@ from llama_index_tidal.messages import (
     text_of,
     to_chat_message,
     to_message,
+    to_messages,
     to_shown,
     to_written,
     without_whisper,
 )
-from tidal_plugins import Exchange, Message, TidalMemory
+from tidal_plugins import Episode, Exchange, Message, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.model.delimiters import Delimiters
@@ -130,7 +131,7 @@ def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage], delimiters: Deli
 
 def to_exchange(turn: Turn, thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` if it has no text."""
-    said = [to_message(message) for message in turn.messages]
+    said = [each for message in turn.messages for each in to_messages(message)]
     exchange = recording.to_exchange(said, thread, turn.key, surfaced)
     return by_agent(exchange) if exchange and turn.nested else exchange
 
@@ -163,10 +164,19 @@ def filled(memory: TidalMemory, thread: str, turns: Sequence[Turn]) -> list[Turn
     return found
 
 
-def stored(memory: TidalMemory, thread: str) -> list[Turn]:
-    """Return the turns of a thread that the store has, for a history that was lost."""
-    episodes = memory.episodes.list(thread=thread)
-    return [Turn(tuple(map(to_chat_message, episode.messages)), state="given") for episode in episodes]
+def stored(memory: TidalMemory, thread: str, last: int | None = None) -> list[Turn]:
+    """Return the turns of a thread that the store has, all or the ``last``, for a history that was lost."""
+    episodes = memory.episodes.list(thread=thread, limit=last, newest_first=True)[::-1]
+    return [_stored(memory, episode) for episode in episodes]
+
+
+def _stored(memory: TidalMemory, episode: Episode) -> Turn:
+    """Return an episode as a turn, under the key that it was recorded with if its messages tell it."""
+    messages, first = tuple(map(to_chat_message, episode.messages)), episode.messages[0].id or ""
+    for key in (first.rpartition("/")[0], first):
+        if key and memory.episodes.id_of(key, thread=episode.thread) == episode.id:
+            return Turn(messages, key, "stored")
+    return Turn(messages, state="given")
 
 
 def _begins(message: ChatMessage, last: Turn) -> bool:

@@ -67,16 +67,18 @@ def surface(
     shown_texts: Collection[str] = (),
     cache: Cache = CACHE,
     ahead: bool = False,
+    beside: Collection[str] = (),
 ) -> Surfaced:
     """Return the whisper for the question of a turn.
 
     Steps of a tool loop and retries give the one of their turn as ``known``. It is returned as it is, unless the
     question is another one or the session was written to meanwhile. ``history`` are the turns of the conversation, with
     the open one at the end. Those of them at the positions ``shown`` are seen by the model anyway, as ``shown_texts``
-    are: neither surfaces, nor does a turn that this history has another one in place of. With a ``config``, recall
-    uses the signals of the session. With the ``cache`` «sticky» the whisper is stored, and those of the turns ``shown``
-    come with it. ``ahead`` says that the question is yet to be added to the history, behind a message with its whisper.
-    Raises ``InvalidInput`` for a config without a thread.
+    are: neither surfaces, nor does a turn that this history has another one in place of. ``beside`` are the ids of
+    memories that stand elsewhere in the prompt: they count as surfaced if the whisper would have shown them, and stand
+    in it no more. With a ``config``, recall uses the signals of the session. With the ``cache`` «sticky» the whisper is
+    stored, and those of the turns ``shown`` come with it. ``ahead`` says that the question is yet to be added to the
+    history, behind a message with its whisper. Raises ``InvalidInput`` for a config without a thread.
     """
     memory, session = place.memory, config.session(place) if config else None
     written = (session.id, session.info.accepted) if session else None
@@ -90,10 +92,12 @@ def surface(
         known = None
     exclude = _seen(place, history, shown) if history else []
     whisper = _whisper(memory, question, exclude, shown_texts, session)
+    ids = [*(known.ids if known else ()), *whisper.ids]
+    if not set(beside).isdisjoint(whisper.ids):
+        whisper = _whisper(memory, question, [*exclude, *beside], shown_texts, session)
     if cache == "sticky" and (whisper or open_ in read):
         keep(place, history, question, whisper, apart=ahead)
-    ids = tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids]))
-    return Surfaced(question, whisper, ids, written, kept)
+    return Surfaced(question, whisper, tuple(dict.fromkeys([*ids, *whisper.ids])), written, kept)
 
 
 def _seen(place: Place, history: Sequence[Exchange | None], shown: Collection[int]) -> list[str]:

@@ -83,8 +83,35 @@ async def test_the_final_answer_of_a_react_agent_is_recorded_without_the_reasoni
     await ReActAgent(tools=[metronome], llm=says(*replies), streaming=streaming).run("Set it to 90.", memory=chat)
     assert (only(memory).query, only(memory).answer) == ("Set it to 90.", "It ticks at 90.")
     assert "Thought" not in str([hit.text for hit in memory.recall("metronome", kinds={"conversation"})])
+    calls = [(call.name, call.arguments, call.result) for call in only(memory).tool_calls]
+    assert calls == ([("metronome", {"tempo": 90}, "The metronome ticks at 90.")] if ACTS in replies else [])
     restored = TidalChatMemory.from_dict(chat.to_dict())
     assert restored.get_all() == chat.get_all(), "the history keeps what the agent wrote"
+
+
+async def test_each_call_of_a_react_agent_is_recorded_with_its_result(memory, says):
+    again = ACTS.replace('{"tempo": 90}', '{"tempo": -1}')
+    chat = TidalChatMemory(memory, thread="studio")
+    await ReActAgent(tools=[metronome], llm=says(ACTS, again, ANSWERS)).run("Set it.", memory=chat)
+    first, second = only(memory).tool_calls
+    assert (first.arguments, first.result) == ({"tempo": 90}, "The metronome ticks at 90.")
+    assert second.arguments == {"tempo": -1}
+    assert "no tempo -1" in second.result
+    assert only(memory).answer == "It ticks at 90."
+
+
+@pytest.mark.parametrize("style", ["chat", "achat"])
+async def test_what_a_context_engine_retrieved_is_not_whispered_too(reminded, says, style):
+    chat = TidalChatMemory(reminded, thread="friday")
+    engine = ContextChatEngine.from_defaults(
+        TidalRetriever(reminded, limit=3), llm=(model := says("Swing.")), memory=chat
+    )
+    asked = getattr(engine, style)(ASK)
+    await asked if style == "achat" else None
+    assert str([message.content for message in model.shown[0]]).count(FACT) == 1
+    assert MARK not in str(model.shown[0])
+    (episode,) = reminded.episodes.list(thread="friday")
+    assert FACT in [reminded.get(id_).text for id_ in episode.surfaced], "it was shown all the same"
 
 
 @pytest.mark.parametrize("workflow", [False, True], ids=["FunctionAgent", "AgentWorkflow"])

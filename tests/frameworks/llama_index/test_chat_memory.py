@@ -368,3 +368,33 @@ async def test_written_down_a_block_has_path_and_scope_and_works_again(reminded,
     reminded.close()
     with pytest.raises(Closed):  # it is that memory, and not another one on the file
         await block.aget([user("Are you there?")])
+
+
+def test_a_new_memory_of_a_known_thread_goes_on_with_it(memory):
+    for number in range(25):
+        memory.record(f"Question {number}.", f"Answer {number}.", thread="friday")
+    first = TidalChatMemory(memory, thread="saturday")
+    first.put_messages([user("One."), answer("First.")])
+    assert contents(TidalChatMemory(memory, thread="saturday").get_all()) == ["One.", "First."]
+    assert TidalChatMemory(memory, thread="sunday").get_all() == TidalChatMemory(memory).get_all() == []
+    assert len(TidalChatMemory(memory, thread="friday").get_all()) == 40
+    assert len(TidalChatMemory(memory, thread="friday", token_limit=8_000).get_all()) == 50
+    again = TidalChatMemory(memory, thread="friday")
+    again.put_messages([user("One more."), answer("Yes.")])
+    assert contents(again.get_all())[-3:] == ["Answer 24.", "One more.", "Yes."]
+    assert [episode.query for episode in memory.episodes.list(thread="friday")][-2:] == ["Question 24.", "One more."]
+
+
+def test_a_whole_history_that_is_put_again_is_neither_doubled_nor_recorded_twice(memory):
+    said = [user("One."), answer("First."), user("Two."), answer("Second.")]
+    for turns in (2, 4):
+        chat = TidalChatMemory(memory, thread="friday")
+        chat.put_messages(said[:turns])
+        assert contents(chat.get_all()) == contents(said[:turns])
+    assert [episode.query for episode in memory.episodes.list(thread="friday")] == ["One.", "Two."]
+    chat = TidalChatMemory(memory, thread="friday")
+    chat.reset()
+    assert TidalChatMemory.from_dict(chat.to_dict()).get_all() == []
+    assert contents(TidalChatMemory(memory, thread="friday", chat_history=[user("Old.")]).get_all()) == ["Old."]
+    untouched = TidalChatMemory.from_dict(TidalChatMemory(memory, thread="friday").to_dict())
+    assert contents(untouched.get_all()) == contents(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -277,3 +278,29 @@ def test_a_missing_extra_is_named() -> None:
     assert ran.returncode == 1
     assert "pip install 'tidal-plugins[cli]'" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_days_are_those_of_the_person_s_time_zone(tidal: Tidal, tmp_path: Path) -> None:
+    with TidalMemory(tmp_path / "zone.db", embedder=HashingEmbedder()) as memory:
+        late = datetime(2026, 11, 25, 6, 30, tzinfo=UTC)  # 22:30 in Los Angeles
+        memory.record("The kiln is in the shed.", "Ok.", occurred_at=late)
+    asked = ["whisper", "Where is the kiln, in the shed?", "--db", "zone.db"]
+    assert "25 Nov" in tidal(*asked).out
+    assert "24 Nov" in tidal(*asked, "--time-zone", "America/Los_Angeles").out
+    assert (tidal(*asked, "--time-zone", "Mars").code, "no time zone" in tidal(*asked, "--time-zone", "Mars").err) == (
+        2,
+        True,
+    )
+
+
+def test_a_memory_is_corrected_and_what_has_a_tag_is_forgotten(tidal: Tidal, tmp_path: Path) -> None:
+    with TidalMemory(tmp_path / "kiln.db", embedder=HashingEmbedder()) as memory:
+        kiln = memory.remember("The kiln is in the shed.")
+        memory.remember("The gate code is on the fridge.", tags=["old"])
+    here = ["--db", "kiln.db"]
+    assert "in the barn" in tidal("correct", kiln.citation, "The kiln is in the barn.", *here).out
+    assert "in the barn" in tidal("recall", "kiln", "-n", "1", *here).out
+    assert tidal("correct", "mem:nonesuch", "x", *here).code == 3
+    assert "fridge" in tidal("forget", "--tag", "old", "--dry-run", *here).out
+    assert tidal("forget", "--tag", "old", "--yes", "--json", *here).data["count"] == 1
+    assert tidal("forget", "--tag", "old", "--yes", *here).code == 3

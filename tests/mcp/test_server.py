@@ -157,7 +157,7 @@ async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
 async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
     async with served(db, allow_writes=True) as talk:
         tools = await talk.tools()
-        assert tools.keys() == READING | {"remember", "remember_fact", "relate", "forget"}
+        assert tools.keys() == READING | {"remember", "remember_fact", "relate", "correct", "forget"}
         assert tools["forget"]["annotations"]["destructiveHint"]
         saved = await talk.data("remember", text="The harbour office closes at noon on Fridays.")
         found = await talk.data("memory_search", query="When does the harbour office close?")
@@ -187,10 +187,37 @@ async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
     with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
         memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
     async with served(db, allow_writes=True, policy="notes") as talk:
-        assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate"}
+        assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate", "correct"}
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
         assert told.startswith("Not done. PolicyViolation: ")
+
+
+async def test_what_turned_out_otherwise_is_corrected_and_a_tag_is_forgotten(db: Path) -> None:
+    async with served(db, allow_writes=True) as talk:
+        saved = await talk.data("remember", text="The harbour office closes at noon.", tags=["hours"])
+        other = await talk.data("remember", text="The harbour office opens at eight.", tags=["hours"])
+        await talk.data("correct", id=saved["citation"], text="The harbour office closes at three.")
+        found = await talk.data("memory_search", query="When does the harbour office close?")
+        told = [one["summary"] for one in found["results"]]
+        assert "The harbour office closes at three." in told
+        assert "The harbour office closes at noon." not in told
+        assert "NotFound" in await talk.refusal("correct", id="ep:" + "0" * 13, text="x")
+        assert (await talk.data("forget", tag="hours"))["removed"] >= 2
+        assert "NotFound" in await talk.refusal("forget", tag="hours")
+        assert "ids or a tag" in await talk.refusal("forget")
+        assert "ids or a tag" in await talk.refusal("forget", ids=[other["citation"]], tag="hours")
+
+
+async def test_null_and_numbers_as_words_are_what_a_model_means(db: Path) -> None:
+    async with served(db) as talk:
+        plain = await talk.data("memory_search", query="kiln")
+        nulls = {"limit": None, "kind": None, "thread": None, "since": None, "include_archived": None, "cursor": None}
+        assert await talk.data("memory_search", query="kiln", **nulls) == plain
+        two = await talk.data("memory_search", query="kiln", limit=2)
+        assert await talk.data("memory_search", query="kiln", limit="2", include_archived="false") == two
+        assert "results" in await talk.data("fact_search", query="kiln", depth="2", include_superseded="true")
+        assert "results" in await talk.data("thread_history", thread=None, newest_first="True", limit="3")
 
 
 # hostile input
@@ -203,7 +230,9 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("memory_search", {"query": "   "}),
     ("memory_search", {"query": "x" * 1_000_000}),
     ("memory_search", {"query": "x", "limit": True}),
-    ("memory_search", {"query": "x", "limit": "5"}),
+    ("memory_search", {"query": "x", "limit": "five"}),
+    ("memory_search", {"query": "x", "limit": "5.5"}),
+    ("memory_search", {"query": None}),
     ("memory_search", {"query": "x", "limit": 10**30}),
     ("memory_search", {"query": "x", "scope": "user/7"}),
     ("memory_search", {"query": "x", "y" * 100_000: 1}),

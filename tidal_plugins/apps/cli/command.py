@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from tidal_plugins import TidalMemory
+    from tidal_plugins import Settings, TidalMemory
 
 WAIT = 600.0
 """Seconds for which a command that writes waits at its end for the reading that it caused: for the graph and for what
@@ -49,7 +49,11 @@ Db = Annotated[str, typer.Option("--db", envvar="TIDAL_DB", help="The file of th
 Scope = Annotated[str, typer.Option("--scope", envvar="TIDAL_SCOPE", help="Whose memories, such as user/42.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-COMMON = {"db": (Db, "tidal.db"), "scope": (Scope, "default"), "as_json": (Json, False)}
+Zone = Annotated[
+    str, typer.Option("--time-zone", envvar="TIDAL_TIME_ZONE", help="Whose days count, such as America/Los_Angeles.")
+]
+
+COMMON = {"db": (Db, "tidal.db"), "scope": (Scope, "default"), "as_json": (Json, False), "time_zone": (Zone, "UTC")}
 """The options of every command, with their defaults. A variable that is set to nothing counts as not set."""
 
 
@@ -108,6 +112,7 @@ class Run:
     db: str
     scope: str
     as_json: bool
+    time_zone: str = "UTC"
 
     @property
     def file(self) -> Path:
@@ -147,7 +152,11 @@ class Run:
             raise Failed(f"a scope is names separated by slashes, such as user/42, got {self.scope!r}", Exit.USAGE)
         try:
             memory = TidalMemory(
-                self.db if url else self.file, read_only=reads, embedder=embedder_of(self.embedder), scope=owner
+                self.db if url else self.file,
+                read_only=reads,
+                embedder=embedder_of(self.embedder),
+                settings=settings_in(self.time_zone),
+                scope=owner,
             )
         except ReadOnly:
             if not reads:
@@ -202,6 +211,18 @@ class Run:
                 bars.update(task, completed=done, total=total, description=text)
 
             yield bar
+
+
+def settings_in(time_zone: str) -> Settings:
+    """Return the settings of a memory with the days of a time zone. Raises ``Failed`` if there is no such zone."""
+    from pydantic import ValidationError
+
+    from tidal_plugins import InvalidInput, Settings
+
+    try:
+        return Settings(time_zone=time_zone)
+    except (ValidationError, InvalidInput):
+        raise Failed(f"{time_zone!r} is no time zone: name one such as America/Los_Angeles", Exit.USAGE) from None
 
 
 def console() -> Any:

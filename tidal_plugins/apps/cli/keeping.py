@@ -225,12 +225,27 @@ def _bars(title: str, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{title if not place else '':<7} {name:<13} {count:>8,}  {bar}"
 
 
+@command("correct")
+def correct(
+    run: Run,
+    id: Annotated[str, typer.Argument(help="The id or citation of a memory; tidal recall --json has the ids.")],
+    text: Annotated[str, typer.Argument(help="What it says from now on.")],
+) -> None:
+    """Give a memory another text, which supersedes the earlier one.
+
+    The earlier text leaves recall, and a turn keeps the words that were said in it."""
+    with run.memory(writes=True) as memory:
+        entry = memory.entries.correct(id, text)
+    run.show({"id": entry.id, "citation": entry.citation, "text": entry.text}, f"[{entry.citation}] {entry.text}")
+
+
 @command("forget")
 def forget(
     run: Run,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids or citations of memories.")] = None,
     thread: Annotated[str | None, typer.Option(help="A whole conversation.")] = None,
     source: Annotated[str | None, typer.Option(help="Everything from a source, such as a file.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Everything with this tag.")] = None,
     query: Annotated[str | None, typer.Option(help="What this brings up; look first with --dry-run.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits of the query.")] = 1,
     everywhere: Annotated[bool, typer.Option("--everywhere", help="The same texts wherever they stand.")] = False,
@@ -240,10 +255,10 @@ def forget(
     """Remove memories for good.
 
     They go from every index, and the file is rewritten so that no byte stays."""
-    if not (ids or thread or source or query):
-        raise Failed("say what to forget: ids, --thread, --source or --query", Exit.USAGE)
+    if not (ids or thread or source or tag or query):
+        raise Failed("say what to forget: ids, --thread, --source, --tag or --query", Exit.USAGE)
     with run.memory(writes=not dry_run) as memory:
-        found = _chosen(memory, ids or [], thread, source, query, limit)
+        found = _chosen(memory, ids or [], thread, source, tag, query, limit)
         known = source is not None and memory.documents.get(source) is not None
         if not found and (dry_run or not known):
             raise Failed("nothing is stored that fits", Exit.NOTHING)
@@ -265,7 +280,13 @@ def forget(
 
 
 def _chosen(
-    memory: TidalMemory, ids: list[str], thread: str | None, source: str | None, query: str | None, limit: int
+    memory: TidalMemory,
+    ids: list[str],
+    thread: str | None,
+    source: str | None,
+    tag: str | None,
+    query: str | None,
+    limit: int,
 ) -> list[Entry]:
     """Return the entries that would go, each once. Raises ``NotFound`` for an id that is not there."""
     found = [memory.get(id_) for id_ in ids]
@@ -275,6 +296,8 @@ def _chosen(
         found += every_entry(memory, threads={thread})
     if source is not None:
         found += every_entry(memory, sources={source})
+    if tag is not None:
+        found += every_entry(memory, tags={tag})
     if query is not None:
         found += [hit.entry for hit in memory.recall(query, limit=limit)]
     return list({each.id: each for each in found}.values())

@@ -19,7 +19,7 @@ from tidal_plugins import InvalidInput, NotFound, Policy, TidalMemory
 from tidal_plugins.apps.mcp.sdk import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Handler, Wire, refused
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.delimiters import inert
-from tidal_plugins.model.entry import user_of
+from tidal_plugins.model.entry import EPISODE, user_of
 from tidal_plugins.model.session import Action
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.shown import shown
@@ -30,6 +30,7 @@ from tidal_plugins.turns.answers.answer import (
     RELATE,
     REMEMBER_FACT,
     Arguments,
+    CorrectArguments,
     FactArguments,
     ForgetArguments,
     RelateArguments,
@@ -84,9 +85,14 @@ REMEMBER = (
     "to be remembered. Returns its citation."
 )
 
+CORRECT = (
+    "Give a memory another text, by its citation: the earlier one leaves search, and stays as what was said before. "
+    "Only for what turned out to be wrong, or is another way now."
+)
+
 FORGET = (
-    "Remove memories for good, by their citations: every trace of their text goes, and nobody can bring it back. Only "
-    "for what the user asks to be forgotten."
+    "Remove memories for good, by their citations or by a tag: every trace of their text goes, and nobody can bring it "
+    "back. Only for what the user asks to be forgotten."
 )
 
 TOPIC = {"name": "topic", "description": "What it is about, in plain words.", "required": True}
@@ -212,11 +218,25 @@ class Writes:
         told = tools.relate(self._memory, **asked.model_dump(), thread=f"session {session.id}")
         return told, {"left": self._left()}
 
+    def correct(self, asked: CorrectArguments) -> tuple[str, Wire]:
+        """Give a memory another text, which supersedes the earlier one. Raises ``PolicyViolation``."""
+        named = self._memory.get(asked.id)  # a mistake does not use up the session
+        said = [id_ for id_ in self._memory.episodes.entry_ids(named.id) if id_ != named.id]
+        if named.kind == EPISODE and len(said) != 1:
+            raise InvalidInput("a turn holds several texts: correct one by the id of its own, or remember what is so")
+        self._current().permit("remember", named.id)
+        entry = self._memory.entries.correct(said[0] if named.kind == EPISODE else named.id, asked.text)
+        return f"Corrected: [{entry.citation}].", {"citation": entry.citation, "left": self._left()}
+
     def forget(self, asked: ForgetArguments) -> tuple[str, Wire]:
         """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""
-        self._memory.get(asked.ids[0])  # a mistake does not use up the session
-        self._current().permit("forget", asked.ids[0])
-        receipt = self._memory.forget(*asked.ids)
+        tags = {"tags": {asked.tag}, "include_archived": True}
+        ids = asked.ids or [entry.id for entry in self._memory.entries.list(**tags)]
+        if not ids:
+            raise NotFound(f"nothing has the tag {shown(asked.tag)}")
+        self._memory.get(ids[0])  # a mistake does not use up the session
+        self._current().permit("forget", ids[0])
+        receipt = self._memory.forget(*ids)
         data = {"removed": receipt.count, "ids": list(receipt.ids), "remains": list(receipt.remains)}
         return f"Forgotten: {receipt}.", {**data, "left": self._left()}
 
@@ -251,6 +271,7 @@ WRITE_TOOLS: Mapping[str, WriteTool] = {
     "remember": WriteTool("remember", "Remember", REMEMBER, SaveArguments, Writes.remember),
     "remember_fact": WriteTool("remember", "Remember a fact", REMEMBER_FACT, FactArguments, Writes.relate),
     "relate": WriteTool("remember", "Relate", RELATE, RelateArguments, Writes.relate),
+    "correct": WriteTool("remember", "Correct", CORRECT, CorrectArguments, Writes.correct),
     "forget": WriteTool("forget", "Forget", FORGET, ForgetArguments, Writes.forget),
 }
 

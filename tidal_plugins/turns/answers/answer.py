@@ -173,6 +173,15 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, values: Any) -> Any:
+        """Leave out what is null where an argument has a default: models send that for «not given»."""
+        if not isinstance(values, dict):
+            return values
+        default = {name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {name: value for name, value in values.items() if value is not None or name not in default}
+
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         """Refuse a span of time that ends before it begins: an empty answer would be read as «there was nothing»."""
@@ -194,12 +203,23 @@ def _time(value: Any) -> datetime:
     return aware(value if value.tzinfo else value.replace(tzinfo=UTC))
 
 
+def _number(value: Any) -> Any:
+    """Return a number that is given as its digits."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else value
+
+
+def _flag(value: Any) -> Any:
+    """Return a truth value that is given as a word."""
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
 Query = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REFERENCE)]
 Citation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CITATION)]
 Cursor = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CURSOR)]
-Limit = Annotated[int, Strict(), Field(ge=1, le=MAX_RESULTS)]
-Flag = Annotated[bool, Strict()]
+Number = BeforeValidator(_number)
+Limit = Annotated[int, Strict(), Field(ge=1, le=MAX_RESULTS), Number]
+Flag = Annotated[bool, Strict(), BeforeValidator(_flag)]
 Time = Annotated[datetime, BeforeValidator(_time)]
 Kind = Literal["conversation", "skill", "kb", "fact", "dossier", "episode"]
 
@@ -234,7 +254,17 @@ class RelateArguments(Arguments):
 
 class ForgetArguments(Arguments):
     ids: list[Citation] = Field(
-        min_length=1,
-        max_length=MAX_IDS,
-        description="Citations such as ep:6k1m or mem:2q7z of what to remove for good.",
+        [], max_length=MAX_IDS, description="Citations such as ep:6k1m or mem:2q7z of what to remove for good."
     )
+    tag: Name | None = Field(None, description="Remove everything that has this tag, instead.")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if bool(self.ids) == (self.tag is not None):
+            raise ValueError("give ids or a tag of what to remove")
+        return self
+
+
+class CorrectArguments(Arguments):
+    id: Citation = Field(description="The citation of the memory, such as mem:2q7z, or of what was said.")
+    text: str = Field(min_length=1, max_length=MAX_NOTE, description="What it says from now on.")

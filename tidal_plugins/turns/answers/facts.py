@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain, islice
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,6 +30,7 @@ from tidal_plugins.turns.answers.answer import (
     Flag,
     Limit,
     Name,
+    Number,
     Query,
     Result,
     Time,
@@ -152,7 +153,7 @@ def _noted(notes: Iterable[Note]) -> list[Noted]:
     ]
 
 
-Depth = Literal[1, 2]
+Depth = Annotated[Literal[1, 2], Number]
 
 
 class FactArguments(Arguments):

@@ -230,8 +230,8 @@ class Writes:
 
     def forget(self, asked: ForgetArguments) -> tuple[str, Wire]:
         """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""
-        tags = {"tags": {asked.tag}, "include_archived": True}
-        ids = asked.ids or [entry.id for entry in self._memory.entries.list(**tags)]
+        tags = {asked.tag} if asked.tag else set()
+        ids = asked.ids or [entry.id for entry in self._memory.entries.list(tags=tags, include_archived=True)]
         if not ids:
             raise NotFound(f"nothing has the tag {shown(asked.tag)}")
         self._memory.get(ids[0])  # a mistake does not use up the session

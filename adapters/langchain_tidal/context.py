@@ -213,7 +213,7 @@ class ContextMemory:
             files=self._files,
             nested=place.nested,
         )
-        whispers = self._kept(place, history.messages)
+        whispers = self._kept(place, history.given)
         sizes = [size_of(message) + whispers.get(id(message), Size()) for message in history.messages]
         compaction = compactor.compact(
             history.exchanges,

@@ -89,9 +89,9 @@ class TidalChatMemory(BaseMemory):
     ``put`` keeps the history, and records each turn in ``memory`` once it is answered. ``get`` returns the history with
     the whisper for the question. The whisper stands at the head of the user's last message or, for engines that ask
     before they put, in a message by the user at the end. It is computed once per turn and no part of the history. It
-    goes when its turn is over. With ``cache="sticky"`` it stays with its turn until the next compaction, so that
-    providers find the prompt in their cache; with ``"tail"`` it stands behind the user's words. A ``Context`` that is
-    serialised while a step runs may hold it in the workflow's own events.
+    stays with its turn until the next compaction, so that providers find the prompt in their cache. With
+    ``cache="turn"`` it goes when its turn is over; with ``"tail"`` it stands behind the user's words. A ``Context``
+    that is serialised while a step runs may hold it in the workflow's own events.
 
     **Compaction** [SIYA §2]: with a ``token_limit`` or a ``byte_limit``, ``get`` never returns more than that. A
     summary stands for the turns that do not fit, and cites them as ``[ep:ID]``; give the agent
@@ -293,11 +293,11 @@ class TidalChatMemory(BaseMemory):
             turns = self._loaded()
             if self._untouched and messages and self._begins_thread(messages[0]):
                 turns = []  # the whole history is put once more
-            turns = grown(turns, messages, self._apart)
+            held, turns = len(turns), grown(turns, messages, self._apart)
             shown = self._surfaced
             if turns and shown and self._surfaced_in is None and turns[-1].question.endswith(shown.question):
                 self._surfaced_in = turns[-1].key
-            self._turns, self._untouched = self._recorded(turns), False
+            self._turns, self._untouched = self._recorded(turns, held), False
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the history. Nothing is recorded, and earlier turns stay in the memory.
@@ -371,8 +371,8 @@ class TidalChatMemory(BaseMemory):
         self._surfaced, self._surfaced_in = surfaced, turn
         return surfaced
 
-    def _recorded(self, turns: list[Turn]) -> list[Turn]:
-        """Record the new turns that are over, and return the turns as they then stand."""
+    def _recorded(self, turns: list[Turn], held: int) -> list[Turn]:
+        """Record the new turns that are over, and return the turns as they then stand. So many were held before."""
         end = len(turns) if turns and finished(turns[-1].messages) else len(turns) - 1
         over = enumerate(turns[: max(0, end)])
         new = [n for n, turn in over if turn.state == "new" and turn.recordable and not self._skips(turn)]
@@ -380,7 +380,7 @@ class TidalChatMemory(BaseMemory):
             return turns
         ids = {self._surfaced_in: self.surfaced}
         history = [to_exchange(turn, self.thread, ids.get(turn.key, ())) for turn in turns]
-        passed = len(turns) > len(self._turns) and end == len(turns)  # question and answer came together
+        passed = len(turns) > held and end == len(turns)  # question and answer came together
         done = record_history(self._place(), [*history, None] if passed else history, new)
         return [replace(turn, state=_STATES[done[n]]) if n in done else turn for n, turn in enumerate(turns)]
 

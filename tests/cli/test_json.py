@@ -32,6 +32,7 @@ ASKED: dict[str, list[list[str]]] = {
     "history": [[], ["--thread", "monday"], ["--full"]],
     "entity": [[], ["clock.py"]],
     "facts": [[], ["bridge"], ["--conflicts"]],
+    "correct": [["<skill.id", "To flash the board, hold BOOT for a second."]],
     "dossier": [[], ["clocks"], ["clocks", "--brief"]],
     "capsule": [[]],
     "sessions": [[]],
@@ -45,7 +46,7 @@ ASKED: dict[str, list[list[str]]] = {
     "reembed": [["hashing"]],
     "doctor": [[]],
 }
-"""Each command with the arguments that it is called with. Those that begin with @ are files."""
+"""Each command with the arguments that it is called with. Those that begin with @ are files, with < what stands in one."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tool = ToolCall("search", {"query": "clock springs"}, result="Two \x1b[31mshops\u2028 sell them.")
         memory.record("My cousin Nora repairs clocks in Porto.", "In Porto. ☃ \ud83d", thread="monday", tools=[tool])
         memory.record("clock.py depends on springs.py.", "I see.")
-        memory.remember("To flash the board, hold BOOT and tap RESET.", kind="skill", source="manual")
+        skill = memory.remember("To flash the board, hold BOOT and tap RESET.", kind="skill", source="manual")
+        (folder / "skill.id").write_text(skill.id)
         memory.facts["bridge"] = {"open": [1, None, 2.5]}
         memory.facts["bridge"] = "closed"
         with memory.sessions.open(agent="planner", user="eva") as session:
@@ -81,6 +83,7 @@ def test_what_is_printed_is_json(tidal: Tidal, tmp_path: Path, template: Path, n
     for number, arguments in enumerate(ASKED[name]):
         shutil.copytree(template, folder := tmp_path / f"{number}")
         paths = [str(folder / each[1:]) if each.startswith("@") else each for each in arguments]
+        paths = [(folder / each[1:]).read_text() if each.startswith("<") else each for each in paths]
         ran = tidal(name, *(["--db", str(folder / store)] if "--db" not in paths else []), *paths, "--json")
         if ran.out or store == "full.db":
             json.loads(ran.out)

@@ -22,6 +22,7 @@ from pydantic import Field, PrivateAttr
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
+from tidal_plugins.turns import CACHE
 
 FOLDER = Path(__file__).parent
 SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
@@ -232,7 +233,7 @@ def graph_of(
     policy: Any = None,
     agent: str | None = None,
     nested: Any = "apart",
-    cache: Any = "turn",
+    cache: Any = CACHE,
     retry: Any = None,
     **schema: Any,
 ) -> StateGraph:

@@ -213,8 +213,9 @@ def looks_up_first(messages):
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_outputs_that_others_cleared_stay_in_the_memory_and_make_no_other_turn(memory, agent, strict, place):
     editing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=600, keep=1, clear_tool_inputs=True)])
-    model = strict(looks_up_first, max_tokens=LIMIT)
-    talked(agent(model, **{place: [editing]}), range(14))
+    most = LIMIT * 5 // 4
+    model = strict(looks_up_first, max_tokens=most)
+    talked(agent(model, max_tokens=most, **{place: [editing]}), range(14))
     episodes = memory.episodes.list(thread="one")
     assert [episode.query for episode in episodes] == [question(n) for n in range(14)]
     assert {call.result for episode in episodes for call in episode.tool_calls} == {look_up.invoke({"what": "Evans"})}

@@ -125,11 +125,11 @@ def test_it_counts_what_the_model_s_node_adds(memory):
 # with recall
 
 
-def view_of(memory, turns=12):
+def view_of(memory, turns=12, cache="sticky"):
     """A state as compaction and recall leave it."""
     state = {"messages": [*history(turns), HumanMessage(question(turns), id="now")]}
     state |= CompactionNode(memory, max_tokens=LIMIT).invoke(state, thread("one"))
-    return state | RecallNode(memory).invoke(state, thread("one"))
+    return state | RecallNode(memory, cache=cache).invoke(state, thread("one"))
 
 
 CALL = AIMessage("", id="c", tool_calls=[{"name": "look_up", "args": {"what": "Evans"}, "id": "c1"}])
@@ -151,14 +151,17 @@ def test_the_model_s_input_is_the_view_as_the_messages_are_now(memory):
     assert model_input({**state, "messages": anew}) == anew
 
 
-def test_whispers_of_earlier_turns_do_not_survive(memory):
+@pytest.mark.parametrize("cache", ["sticky", "tail", "turn"])
+def test_whispers_of_earlier_turns_survive_if_they_shall(memory, cache):
     memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", thread="old")
-    state = view_of(memory)
-    assert MARK in state["llm_input_messages"][-1].text
+    state = view_of(memory, cache=cache)
+    asked = model_input(state)[-1].text
+    assert MARK in asked
     state["messages"] += [AIMessage(answer(12), id="a12"), HumanMessage("Question 13: thanks?", id="then")]
-    state |= RecallNode(memory).invoke(state, thread("one"))
+    state |= RecallNode(memory, cache=cache).invoke(state, thread("one"))
     assert by_compaction(state["llm_input_messages"][0])
-    assert MARK not in "".join(texts(model_input(state)[:-1]))
+    whispered = [text for text in texts(model_input(state)[:-1]) if MARK in text]
+    assert whispered == ([asked] if cache == "sticky" else [])
 
 
 @pytest.mark.parametrize("back_to", ["model", "recall", "compact"])
@@ -175,11 +178,11 @@ def test_after_an_interrupt_the_tools_lead_back_to_the_same_context(memory, grap
         interrupt("May I?")
         return {}
 
-    model = strict(*[answered] * 10, looks_up, max_tokens=LIMIT)
+    model = strict(*[answered] * 11, looks_up, max_tokens=LIMIT)
     app = graph(model, before_tools=approve)
-    talked(app, range(11))
+    talked(app, range(12))
     result = app.invoke(Command(resume=True), thread("one"))
-    assert result["messages"][-1].text == answer(10)
+    assert result["messages"][-1].text == answer(11)
     before, after = model.shown[-2:]
     assert any(map(by_compaction, before))
     assert after[: len(before)] == before

@@ -8,11 +8,12 @@ leaves its turn out or a memory that it shows is forgotten or corrected.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from tidal_plugins.errors import ReadOnly
+from tidal_plugins.errors import Corrupt, ReadOnly, StorageError
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.model.recall import OWN, Whisper
@@ -27,8 +28,8 @@ Cache = Literal["sticky", "tail", "turn"]
 call. ``turn``: at the head of the last human message, and gone with the next one.
 """
 
-CACHE: Cache = "turn"
-"""The default."""
+CACHE: Cache = "sticky"
+"""The default: of three real histories it sends the fewest tokens anew, by ``benchmarks/prompt_cache.py``."""
 
 WHISPERS = "whispers"
 """Collection of the whispers that were shown, derived documents that quote memories."""
@@ -39,6 +40,9 @@ with each turn would change the beginning of each prompt."""
 
 THOUGHT = "\n- thought: "
 """Line of a whisper whose memories it does not name."""
+
+
+logger = logging.getLogger(__name__)
 
 
 def checked_cache(cache: Cache) -> Cache:
@@ -61,8 +65,11 @@ def read_kept(place: Place, history: Sequence[Exchange | None]) -> dict[int, Kep
     recent = dict(zip(keys[first:], range(first, len(keys)), strict=True))
     if not recent:
         return {}
-    storage = place.memory._services.storage
-    found = storage.documents(place.memory.scope, WHISPERS, list(recent))
+    try:
+        found = place.memory._services.storage.documents(place.memory.scope, WHISPERS, list(recent))
+    except Corrupt as error:
+        logger.warning("the whispers that earlier turns kept cannot be read, and are left out: %s", error)
+        return {}
     return {recent[one.key]: _kept(one) for one in found if one.value}
 
 
@@ -71,7 +78,7 @@ def keep(place: Place, history: Sequence[Exchange | None], asked: str, whisper: 
     question that comes next.
 
     An empty whisper is not stored, nor is one that quotes what this store cannot forget: a memory of a peer, or a
-    thought. A store that is only read keeps none.
+    thought. A store that is only read keeps none, and one that is busy or full does not keep this one.
     """
     openings = [*_openings(history), asked] if apart else _openings(history)
     memory, keys = place.memory, _keys(place, openings)
@@ -89,6 +96,8 @@ def keep(place: Place, history: Sequence[Exchange | None], asked: str, whisper: 
                 storage.erase_documents(scope, WHISPERS, [keys[last]])
     except ReadOnly:
         return
+    except StorageError as error:
+        logger.warning("thread %s: a whisper is not kept: %s", place.thread, error)
 
 
 def _value(whisper: Whisper, apart: bool) -> dict[str, Any]:

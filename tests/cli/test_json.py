@@ -46,7 +46,8 @@ ASKED: dict[str, list[list[str]]] = {
     "reembed": [["hashing"]],
     "doctor": [[]],
 }
-"""Each command with the arguments that it is called with. Those that begin with @ are files, with < what stands in one."""
+"""Each command with the arguments that it is called with. Those that begin with @ are files, with <
+what stands in one."""
 
 
 @pytest.fixture(scope="module")

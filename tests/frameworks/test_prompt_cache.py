@@ -19,7 +19,6 @@ from tests.frameworks.conftest import (
     graph_of,
     metronome,
     said,
-    texts,
     thread,
     ticks,
     user,

@@ -18,7 +18,8 @@ FURTHER = 4
 """How many times as many hits are asked for again if some of the first tell nothing."""
 
 LEAST = 0.05
-"""Chance of helping from which on a hit is about a question: where nothing is about it, all are below it."""
+"""Chance of helping below which a hit is hardly about a question. Of 156 questions of three dialogue sets, with their
+evidence as the first hit, 97 % have a closer one, of 180 about something else altogether 8 %."""
 
 EVERYTHING = "Also return turns that only ask, thank or acknowledge, such as earlier questions."
 
@@ -58,13 +59,12 @@ def telling(memory: TidalMemory, hits: Iterable[Hit]) -> list[Hit]:
     return [hit for place, hit in enumerate(found) if place in full or hit.entry.kind != CONVERSATION]
 
 
-def is_close(memory: TidalMemory, found: Recall) -> bool:
-    """Return whether a search found something that is likely enough to help: a whisper is silent below that.
+def closeness(found: Iterable[Hit]) -> float:
+    """Return the chance that the most likely of these hits helps: something is close from ``LEAST`` on.
 
-    The confidence of a recall may be that of a turn that tells nothing, such as the same question asked before.
+    That of the recall would count turns that tell nothing, such as the same question asked before.
     """
-    whisper, best = memory.settings[WhisperTuning], max((hit.confidence for hit in found), default=0.0)
-    return best >= LEAST and found.confidence >= whisper.threshold * whisper.share(found.profile)
+    return max((hit.confidence for hit in found), default=0.0)
 
 
 def nothing_close(confidence: float) -> str:

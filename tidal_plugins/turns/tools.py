@@ -243,7 +243,8 @@ def search(
     if not found:
         return found
     lines = map(searching.with_confidence, found.text.splitlines()[2:-1], found.hits)
-    far = "" if searching.is_close(memory, recall) else f"{searching.nothing_close(recall.confidence)}\n"
+    confidence = searching.closeness(recall)
+    far = "" if confidence >= searching.LEAST else f"{searching.nothing_close(confidence)}\n"
     return replace(found, text=far + memory.delimiters.memories(list(lines)))
 
 

@@ -104,7 +104,7 @@ class Search(Answer[Found]):
 
     Attributes:
         confidence: the chance that any of them helps, from 0 to 1.
-        close: whether that chance is enough for a whisper to show one.
+        close: whether one of them is likely to be about the query at all.
     """
 
     confidence: float = Field(0.0, description="The chance that anything that was found helps, from 0 to 1.")
@@ -138,8 +138,8 @@ def search(memory: TidalMemory, asked: SearchArguments) -> Search:
         question,
         first=first,
     )
-    close = bool(found) and searching.is_close(memory, found)
-    return Search(**dict(page), confidence=round(found.confidence, 3), close=close)
+    confidence = searching.closeness(found)
+    return Search(**dict(page), confidence=round(confidence, 3), close=confidence >= searching.LEAST)
 
 
 def _memory(hit: Hit, now: datetime, sure: float) -> Found:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
 from tidal_plugins.model.delimiters import FRAMED, Delimiters
+from tidal_plugins.model.exchange import REASONING, reasoning_of
 from tidal_plugins.turns import Cache, KeptWhisper, Surfaced, json_arguments, recording, spoken_text
 
 COMPACTION = "tidal_compaction"
@@ -156,7 +157,10 @@ def to_message(message: BaseMessage) -> Message | None:
         return Message("user", text, message.id, message.name or None)
     if isinstance(message, AIMessage):
         calls = tuple(map(_call, message.tool_calls))
-        return Message("assistant", text, message.id, message.name or None, calls)
+        blocks = message.content if isinstance(message.content, list) else []
+        beside = {"type": "reasoning", "reasoning": message.additional_kwargs.get("reasoning_content")}
+        reasoning = reasoning_of([*blocks, beside])
+        return Message("assistant", text, message.id, message.name or None, calls, reasoning=reasoning)
     if isinstance(message, ToolMessage):
         failed = message.status == "error"
         return Message("tool", text, message.id, tool_call_id=message.tool_call_id or None, error=failed)
@@ -273,7 +277,7 @@ def _part(part: str | dict[str, Any]) -> str:
     kind = str(part.get("type", "part"))
     if kind == "text":
         return str(part.get("text", ""))
-    return "" if kind in ("reasoning", "thinking", "tool_use", "tool_call") else f"[{kind}]"
+    return "" if kind in (*REASONING, "tool_use", "tool_call") else f"[{kind}]"
 
 
 def with_capsule(messages: Sequence[BaseMessage], capsule: BaseMessage | None) -> list[BaseMessage]:

@@ -80,14 +80,18 @@ def finished(messages: Sequence[ChatMessage]) -> bool:
 def to_message(message: ChatMessage) -> Message | None:
     """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt.
 
-    Of a ``ReActAgent``'s message it is the final answer, without its reasoning.
+    Of a ``ReActAgent``'s message the text is the final answer, and what stands before it is its reasoning.
     """
     text = spoken_text(text_of(message))
     if message.role == MessageRole.USER:
         return Message("user", text)
     if message.role in ASSISTANT:
-        text = _REASONED.sub("", text, count=1)
-        return Message("assistant", text, tool_calls=calls_of(message))
+        thoughts = [block.content or "" for block in message.blocks if block.block_type == "thinking"]
+        if reasoned := _REASONED.match(text):
+            thoughts.append(reasoned[0])
+            text = text[reasoned.end() :]
+        reasoning = spoken_text("\n\n".join(filter(None, thoughts)))
+        return Message("assistant", text, tool_calls=calls_of(message), reasoning=reasoning)
     if message.role in TOOL:
         return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id") or None)
     return None

@@ -135,7 +135,7 @@ def cited_by(message: Message, delimiters: Delimiters) -> set[str]:
     """Return the ids that the delimiters in a message, or in the results of its calls, cite."""
     if not _is_framed(message):
         return set()
-    texts = [message.text, *(call.result for call in message.tool_calls if call.result)]
+    texts = [message.text, message.reasoning, *(call.result for call in message.tool_calls if call.result)]
     return {id_ for text in texts for id_ in delimiters.cited(text)}
 
 
@@ -164,10 +164,10 @@ def unframed(messages: Iterable[Message], delimiters: Delimiters) -> tuple[Messa
 
 
 def _unframed(message: Message, delimiters: Delimiters) -> Message:
-    text = delimiters.strip(message.text)
+    text, reasoning = delimiters.strip(message.text), delimiters.strip(message.reasoning)
     calls = tuple(_unframed_call(call, delimiters) for call in message.tool_calls)
-    same = text == message.text and calls == message.tool_calls
-    return message if same else replace(message, text=text, tool_calls=calls)
+    left = replace(message, text=text, tool_calls=calls, reasoning=reasoning)
+    return message if left == message else left
 
 
 def _unframed_call(call: ToolCall, delimiters: Delimiters) -> ToolCall:
@@ -176,7 +176,8 @@ def _unframed_call(call: ToolCall, delimiters: Delimiters) -> ToolCall:
 
 def _is_framed(message: Message) -> bool:
     """Return whether a message may have a frame in it."""
-    return FRAMED in message.text or any(call.result and FRAMED in call.result for call in message.tool_calls)
+    said = FRAMED in message.text or FRAMED in message.reasoning
+    return said or any(call.result and FRAMED in call.result for call in message.tool_calls)
 
 
 def _opening(text: str, max_chars: int) -> str:

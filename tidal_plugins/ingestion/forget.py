@@ -262,6 +262,8 @@ def _blank(
         texts.without(replace(message, text=FORGOTTEN_TEXT) if message_entry_id(episode, message) in gone else message)
         for message in episode.messages
     )
+    if messages != episode.messages:  # a model thinks about what was said to it
+        messages = tuple(replace(message, reasoning="") for message in messages)
     return replace(
         episode,
         messages=messages,
@@ -318,7 +320,8 @@ class Texts:
             replace(call, arguments=self._blank(dict(call.arguments)), result=self._blank(call.result))
             for call in message.tool_calls
         )
-        return replace(message, text=self._blank(message.text), tool_calls=calls)
+        text, reasoning = self._blank(message.text), self._blank(message.reasoning)
+        return replace(message, text=text, tool_calls=calls, reasoning=reasoning)
 
     def _blank(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -200,7 +200,7 @@ def _turn(
     for exchange in turn:
         for message in exchange.messages:
             if delimiters.strip(message.text) in known.texts:
-                message = replace(message, text=FORGOTTEN_TEXT)
+                message = replace(message, text=FORGOTTEN_TEXT, reasoning="")
             messages.setdefault(str(message.id), without_gone(message, known.ids, delimiters))
     said = unframed(messages.values(), delimiters)
     episode = replace(

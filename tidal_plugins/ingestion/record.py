@@ -258,6 +258,7 @@ def _checked_message(message: Message, id_: str, max_chars: int) -> Message:
     return replace(
         message,
         text=_verbatim(message.text, max_chars),
+        reasoning=_verbatim(message.reasoning[:max_chars], max_chars),
         id=id_,
         speaker=label(message.speaker, "speaker"),
         at=aware(message.at, "at") if message.at is not None else None,

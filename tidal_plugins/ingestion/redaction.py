@@ -105,8 +105,8 @@ class Redaction:
 
     def _message(self, message: Message) -> Message:
         text, calls = self.text(message.text), tuple(map(self._call, message.tool_calls))
-        same = text == message.text and calls == message.tool_calls
-        return message if same else replace(message, text=text, tool_calls=calls)
+        stored = replace(message, text=text, tool_calls=calls, reasoning=self.text(message.reasoning))
+        return message if stored == message else stored
 
     def _call(self, call: ToolCall) -> ToolCall:
         result = call.result if call.result is None else self.text(call.result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -41,6 +41,10 @@ def texts_in(value: object) -> Iterator[str]:
             yield from texts_in(item)
 
 
+REASONING = ("reasoning", "reasoning_content", "thinking", "redacted_thinking")
+"""Types of the content blocks that hold what a model thought."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a turn, verbatim. A system prompt is part of a context and not of a turn; it is never recorded.
@@ -54,6 +58,7 @@ class Message:
         tool_call_id: the call that a tool's message answers.
         error: whether a tool's message reports a failure.
         at: when it was said; an aware time.
+        reasoning: what the model thought before it. It is stored with the turn, and neither found nor shown to a model.
     """
 
     role: Role
@@ -64,6 +69,18 @@ class Message:
     tool_call_id: str | None = None
     error: bool = False
     at: datetime | None = None
+    reasoning: str = ""
+
+
+def reasoning_of(blocks: Iterable[Any]) -> str:
+    """Return the reasoning in the content blocks of a message, as providers write it."""
+    found: list[Any] = []
+    for block in blocks:
+        if isinstance(block, Mapping) and block.get("type") in REASONING:
+            parts = [block.get("thinking"), block.get("reasoning"), block.get("reasoning_content")]
+            parts += listed if isinstance(listed := block.get("summary"), list) else []
+            found += [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return "\n\n".join(text for text in found if isinstance(text, str) and text.strip())
 
 
 def turn(user: str | None, agent: str | None, tools: Sequence[ToolCall] = ()) -> tuple[Message, ...]:

@@ -89,6 +89,8 @@ def unmarked(text: str) -> str:
 
 
 def _lines(message: Message, names: Mapping[str | None, str]) -> Iterator[str]:
+    if not message.text and not message.tool_calls and message.role != "tool":
+        return  # there is nothing but reasoning
     if message.role == "tool":
         kind = "error" if message.error else "result"
         yield _head(kind, names.get(message.tool_call_id), message.tool_call_id)

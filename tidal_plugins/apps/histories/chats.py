@@ -23,6 +23,7 @@ from tidal_plugins.apps.histories.conversation import (
     turns,
 )
 from tidal_plugins.apps.histories.files import items, lines
+from tidal_plugins.model.exchange import reasoning_of
 from tidal_plugins.patterns import lazy_re
 
 _CHATGPT_TYPES = ("text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display")
@@ -164,7 +165,7 @@ def _said(said: Mapping[str, Any]) -> Iterator[Message]:
         return
     if not any(block.get("type") == "tool_use" for block in blocks):
         if text := (text_of(blocks) or str(said.get("text") or "")).strip():
-            yield Message("assistant", text, id_, at=at)
+            yield Message("assistant", text, id_, at=at, reasoning=reasoning_of(blocks))
         return
     called = ""
     for number, block in enumerate(blocks):
@@ -176,8 +177,8 @@ def _said(said: Mapping[str, Any]) -> Iterator[Message]:
         elif kind == "tool_result":
             answers, failed = str(block.get("tool_use_id") or called), bool(block.get("is_error"))
             yield Message("tool", text_of(block.get("content")), part, tool_call_id=answers, error=failed, at=at)
-        elif text := text_of(block).strip():
-            yield Message("assistant", text, part, at=at)
+        elif (text := text_of(block).strip()) or reasoning_of([block]):
+            yield Message("assistant", text, part, at=at, reasoning=reasoning_of([block]))
 
 
 def _attached(file: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from tidal_plugins.apps.histories.conversation import (
     turns,
 )
 from tidal_plugins.apps.histories.files import items, lines
+from tidal_plugins.model.exchange import reasoning_of
 from tidal_plugins.patterns import lazy_re
 
 _ADDED = lazy_re(r"<system-reminder>.*?</system-reminder>\s*", re.S)
@@ -109,9 +110,9 @@ def _claude_code_messages(event: Mapping[str, Any]) -> Iterator[Message]:
     blocks = blocks_of(content)
     if event["type"] == "assistant":
         calls = tuple(_claude_code_call(block) for block in blocks if block.get("type") == "tool_use")
-        text = text_of(content)
-        if text.strip() or calls:
-            yield Message("assistant", text, id_, tool_calls=calls, at=at)
+        text, reasoning = text_of(content), reasoning_of(blocks)
+        if text.strip() or calls or reasoning:
+            yield Message("assistant", text, id_, tool_calls=calls, at=at, reasoning=reasoning)
         return
     for number, block in enumerate(blocks):
         if block.get("type") == "tool_result":
@@ -212,6 +213,9 @@ def _codex_message(item: Mapping[str, Any], id_: str, timestamp: Any) -> Message
         if not text.strip() or role not in ("user", "assistant") or text.lstrip().startswith(_CODEX_NOT_SAID):
             return None
         return Message("user" if role == "user" else "assistant", text, id_, at=at)
+    if kind == "reasoning":
+        reasoning = reasoning_of([item])
+        return Message("assistant", "", id_, at=at, reasoning=reasoning) if reasoning else None
     if kind in ("function_call", "custom_tool_call"):
         given = arguments_of(item.get("arguments", item.get("input", {})))
         return Message("assistant", "", id_, tool_calls=(ToolCall(str(item.get("name")), given, call),), at=at)

@@ -29,6 +29,7 @@ from tidal_plugins import (
     ToolCall,
 )
 from tidal_plugins.model.exchange import Imported
+from tidal_plugins.model.transcript import transcript
 from tidal_plugins.testing import NOON, FrozenClock
 
 WEATHER = ToolCall("weather", {"city": "Oslo", "days": [1, 2]}, id="c1", result="-3 °C")
@@ -87,6 +88,21 @@ def test_messages_between_question_and_answer_are_the_reasoning(memory: TidalMem
     assert episode.answer == "Cold."
     assert episode.tool_calls[0].result == "-3 °C"
     assert texts(memory.recall("look", kinds={"conversation"}))[0] == "I shall look."
+
+
+def test_what_a_model_thought_is_kept_with_its_turn_and_shown_nowhere(memory: TidalMemory) -> None:
+    thought = "They mentioned quince jam from Ostrava, api_key=sk-proj-Zq81mXc04Lw9Tb7Kd2Rf6Hs3."
+    said = (Message("user", "I like quince jam."), Message("assistant", "", reasoning=thought))
+    episode = memory.record(messages=[*said, Message("assistant", "Noted, quince.", reasoning="Short is best.")])
+    held = memory.episodes[episode.id]
+    assert "quince jam from Ostrava" in held.messages[1].reasoning
+    assert "sk-proj" not in held.messages[1].reasoning
+    assert held.messages[2].reasoning == "Short is best."
+    assert "Ostrava" not in str(texts(memory.recall("quince jam from Ostrava", include_archived=True)))
+    assert "Ostrava" not in memory.whisper("Do I like quince jam from Ostrava?").text
+    assert "Ostrava" not in transcript(held.messages) + held.summary
+    memory.forget(memory.recall("I like quince jam.")[0].id)
+    assert [message.reasoning for message in memory.episodes[episode.id].messages] == ["", "", ""]
 
 
 def test_a_tool_that_printed_nothing_and_a_model_that_only_called_are_no_error(memory: TidalMemory) -> None:

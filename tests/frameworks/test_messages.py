@@ -121,8 +121,25 @@ def test_what_is_no_part_of_the_conversation_is_not_recorded():
         ([{"no": "type"}, {"type": "text"}, {"type": "text", "text": "Hello"}], "[part]\nHello"),
     ],
 )
-def test_what_is_no_text_is_named_and_its_bytes_and_thoughts_are_not_stored(content, text):
+def test_what_is_no_text_is_named_and_its_bytes_are_not_stored(content, text):
     assert [message.text for message in recorded(AIMessage(content))] == [text]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": "Hm.", "signature": "Eq8"},
+        {"type": "reasoning", "reasoning": "Hm."},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        {"type": "reasoning_content", "reasoning_content": {"text": "Hm.", "signature": "Eq8"}},
+        None,
+    ],
+    ids=["anthropic", "standard", "openai", "bedrock", "deepseek"],
+)
+def test_what_a_model_thought_is_no_text_of_its_message(block):
+    beside = {} if block else {"reasoning_content": "Hm."}
+    said = AIMessage([block, "So."] if block else "So.", additional_kwargs=beside)
+    assert [(message.text, message.reasoning) for message in recorded(said)] == [("So.", "Hm.")]
 
 
 def test_arguments_that_json_does_not_know_are_recorded_as_text():

@@ -71,6 +71,7 @@ def test_a_session_that_grows_is_recorded_as_it_was_said_and_once(
     results = [message.text for each in found for message in each.messages if message.role == "tool"]
     assert results == [f"seen {number}" for number in range(len(sessions.TURNS))]
     assert not any(sessions.HIDDEN in message.text for each in found for message in each.messages)
+    assert any(message.reasoning == sessions.HIDDEN for each in found for message in each.messages)
 
 
 def test_another_session_is_reminded_and_the_same_one_is_not(agent: Agent, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ async def test_the_final_answer_of_a_react_agent_is_recorded_without_the_reasoni
     await ReActAgent(tools=[metronome], llm=says(*replies), streaming=streaming).run("Set it to 90.", memory=chat)
     assert (only(memory).query, only(memory).answer) == ("Set it to 90.", "It ticks at 90.")
     assert "Thought" not in str([hit.text for hit in memory.recall("metronome", kinds={"conversation"})])
+    assert only(memory).messages[-1].reasoning.startswith("Thought: ")
     calls = [(call.name, call.arguments, call.result) for call in only(memory).tool_calls]
     assert calls == ([("metronome", {"tempo": 90}, "The metronome ticks at 90.")] if ACTS in replies else [])
     restored = TidalChatMemory.from_dict(chat.to_dict())

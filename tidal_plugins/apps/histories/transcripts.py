@@ -285,8 +285,11 @@ def _gemini_messages(record: Mapping[str, Any]) -> Iterator[Message]:
         ToolCall(str(call.get("name") or "unnamed"), _given(call), str(call.get("id") or f"{id_}/{number}"))
         for number, call in enumerate(ran)
     )
+    thoughts = [
+        {"type": "reasoning", "reasoning": each.get("description")} for each in blocks_of(record.get("thoughts"))
+    ]
     if text.strip() or calls:
-        yield Message("assistant", text, id_, tool_calls=calls, at=at)
+        yield Message("assistant", text, id_, tool_calls=calls, at=at, reasoning=reasoning_of(thoughts))
     for number, (call, made) in enumerate(zip(ran, calls, strict=True)):
         if not call.get("result") and call.get("status") in _UNDER_WAY:
             continue  # the record is written again with the result

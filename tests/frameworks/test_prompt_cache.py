@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import closing
 
+import apsw
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
-from langgraph_tidal import memory_model
+from langgraph_tidal import RecallNode, memory_model
 from tests.frameworks.conftest import (
     ASK,
     FACT,
@@ -24,7 +26,7 @@ from tests.frameworks.conftest import (
     user,
 )
 from tests.frameworks.doors import DOORS
-from tidal_plugins import InvalidInput
+from tidal_plugins import HashingEmbedder, InvalidInput, Settings, TidalMemory
 
 LOOPS = pytest.mark.parametrize("door", ["nodes", "middleware", "agent"], indirect=True)
 ALL = pytest.mark.parametrize("door", DOORS, indirect=True)
@@ -97,6 +99,20 @@ async def test_at_the_end_a_whisper_is_the_last_thing_of_each_call(reminded, doo
 async def test_another_place_is_refused(memory, door):
     with pytest.raises(InvalidInput, match="cache must be one of sticky, tail, turn"):
         await door.app(door.says("-"), cache="often")("Hello.")
+
+
+def test_a_store_that_is_busy_shows_a_whisper_and_does_not_keep_it(tmp_path, caplog):
+    settings = Settings(storage={"busy_timeout": 0.05})
+    with TidalMemory(tmp_path / "m.db", embedder=HashingEmbedder(), settings=settings) as memory:
+        memory.record(user=FACT, agent="Noted.", thread="old")
+        asked = {"messages": [HumanMessage(ASK, id="h1")]}
+        with closing(apsw.Connection(str(tmp_path / "m.db"))) as other:
+            other.execute("BEGIN IMMEDIATE")
+            (shown,) = RecallNode(memory).invoke(asked, thread("friday"))["llm_input_messages"]
+        assert FACT in shown.text
+        assert "a whisper is not kept" in caplog.text
+        asked["messages"] += [AIMessage("A standard.", id="a1"), HumanMessage("And?", id="h2")]
+        assert RecallNode(memory).invoke(asked, thread("friday"))["llm_input_messages"][0].text == ASK
 
 
 # a model that remembers, in a graph of any state

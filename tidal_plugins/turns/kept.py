@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from tidal_plugins.errors import Corrupt, ReadOnly, StorageError
+from tidal_plugins.errors import ReadOnly, StorageError
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.model.recall import OWN, Whisper
@@ -65,11 +65,7 @@ def read_kept(place: Place, history: Sequence[Exchange | None]) -> dict[int, Kep
     recent = dict(zip(keys[first:], range(first, len(keys)), strict=True))
     if not recent:
         return {}
-    try:
-        found = place.memory._services.storage.documents(place.memory.scope, WHISPERS, list(recent))
-    except Corrupt as error:
-        logger.warning("the whispers that earlier turns kept cannot be read, and are left out: %s", error)
-        return {}
+    found = place.memory._services.storage.documents(place.memory.scope, WHISPERS, list(recent))
     return {recent[one.key]: _kept(one) for one in found if one.value}
 
 

@@ -42,6 +42,21 @@ def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenCloc
     assert gated.get(note.id) == note
 
 
+def test_the_decision_stays_with_the_entry(open_memory: Any, tmp_path: Any) -> None:
+    settings = Settings(recording={"gate": True})
+    with open_memory(path := tmp_path / "gated.db", settings=settings) as memory:
+        memory.remember(FILLER, importance=9)
+        trivial = memory.remember(f"{FILLER} again", importance=2)
+        memory.export(tmp_path / "export")
+    with open_memory(path) as memory, open_memory(tmp_path / "loaded.db") as loaded:
+        loaded.load(tmp_path / "export")
+        for each in (memory, loaded):
+            kept, expiring = each.entries.list()
+            assert expiring.admission == each.get(trivial.id).admission == trivial.admission
+            assert kept.admission.why == "an importance of 9 is at least 8"
+            assert expiring.admission.why.endswith("is below 0.35")
+
+
 def test_a_turn_tells_what_became_of_each_entry(gated: TidalMemory, clock: FrozenClock) -> None:
     turn = gated.record(FILLER, "Noted: nobody deploys the parser on Fridays.")
     user, agent = (turn.admissions[id_] for id_ in turn.entries)

@@ -108,7 +108,11 @@ def decided(entry: Entry, intensity: float, cosine: float | None, now: datetime,
     kept = consolidates(entry.importance, worth, important=settings.important, threshold=settings.threshold)
     expires_at = None if kept else now + timedelta(days=settings.days)
     tier = entry.tier if kept else replace(entry.tier or unfading(now), expires_at=expires_at)
-    return replace(entry, tier=tier, admission=Admission(entry.importance, intensity, new, worth, expires_at))
+    if kept and entry.importance >= settings.important:
+        why = f"an importance of {entry.importance:g} is at least {settings.important:g}"
+    else:
+        why = f"a salience of {worth:.2f} is {'at least' if kept else 'below'} {settings.threshold:g}"
+    return replace(entry, tier=tier, admission=Admission(entry.importance, intensity, new, worth, why, expires_at))
 
 
 def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:

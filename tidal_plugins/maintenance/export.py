@@ -246,7 +246,7 @@ def _entries(storage: Storage, scope: Scope) -> Iterator[dict[str, Any]]:
         found = storage.get(scope, page := ids[start : start + PAGE])
         for id_, indexed in zip(page, _passages(storage, scope, page), strict=True):
             if id_ in found:  # else it is damaged, and was noted
-                value = encode(found[id_], exclude=frozenset(["scope", "admission"]))
+                value = encode(found[id_], exclude=frozenset(["scope"]))
                 yield {"is": "entry", "scope": scope, "entry": value, "passages": indexed}
 
 

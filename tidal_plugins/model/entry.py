@@ -110,7 +110,7 @@ class Entry:
         valid_from: the time from which it holds.
         valid_until: the time until which it holds.
         metadata: further fields, as JSON values.
-        admission: the decision of the write gate. It is set on the result of a write, and not stored.
+        admission: the decision of the write gate on it; ``None`` if the gate was off.
     """
 
     id: str
@@ -134,7 +134,7 @@ class Entry:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    admission: Admission | None = field(default=None, compare=False)
+    admission: Admission | None = None
 
     @property
     def citation(self) -> str:
@@ -208,6 +208,7 @@ class Admission:
         intensity: of the mood, in [0, 1].
         surprise: how far it is from everything known, in [0, 1].
         salience: the weighed sum of the three, in [0, 1].
+        why: what decided, such as ``a salience of 0.29 is below 0.35``.
         expires_at: when it leaves active queries unless it is used before; ``None`` if it is kept for good.
     """
 
@@ -215,6 +216,7 @@ class Admission:
     intensity: float
     surprise: float
     salience: float
+    why: str
     expires_at: datetime | None = None
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
-from tidal_plugins.model.entry import Entry, Link, Scope, Tier
+from tidal_plugins.model.entry import Admission, Entry, Link, Scope, Tier
 from tidal_plugins.storage.damage import ENTRIES, LINKS, Damaged, checksum, corrupt, is_intact
 from tidal_plugins.storage.entries import EntrySummary
 
@@ -88,7 +89,7 @@ def hashed(text: str) -> int:
 FIXED = (
     "id", "kind", "text", "thread", "episode", "position", "speaker", "role", "source", "channel", "trust",
     "importance", "occurred_at", "recorded_at", "valid_from", "valid_until", "valence", "arousal", "emotions", "tags",
-    "metadata",
+    "metadata", "admission",
 )  # fmt: skip
 TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
 COLUMNS = (*FIXED, "checksum", *TIER, "summary_checksum")
@@ -134,6 +135,7 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
         None if emotions is None else to_json(dict(emotions)),
         to_json(list(entry.tags)),
         to_json(dict(entry.metadata)),
+        _admission_row(entry.admission),
     )
     tier = tier_row(entry.tier)
     return (*fixed, checksum(entry.scope, *fixed), *tier, checksum(entry.scope, entry.id, *tier))
@@ -153,7 +155,7 @@ def from_row(row: Row, scope: Scope) -> Entry:
     if checksum(scope, *fixed) != stored or checksum(scope, row[0], *tier) != short:
         raise _corrupt(row[0])
     (id_, kind, text, thread, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
-    (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata) = fixed[12:]
+    (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata, admission) = fixed[12:]
     return Entry(
         id=id_,
         kind=kind,
@@ -176,6 +178,7 @@ def from_row(row: Row, scope: Scope) -> Entry:
         valid_from=_time(valid_from),
         valid_until=_time(valid_until),
         metadata=json.loads(metadata),
+        admission=_admission(admission),
     )
 
 
@@ -192,6 +195,20 @@ def _affect(valence: float | None, arousal: float | None, emotions: str | None) 
     if valence is None or arousal is None:
         return None
     return Affect(valence, arousal, json.loads(emotions) if emotions else None)
+
+
+def _admission_row(admission: Admission | None) -> str | None:
+    if admission is None:
+        return None
+    *weighed, why, expires_at = astuple(admission)
+    return to_json([*weighed, why, micros_or_none(expires_at)])
+
+
+def _admission(row: str | None) -> Admission | None:
+    if row is None:
+        return None
+    *weighed, expires_at = json.loads(row)
+    return Admission(*weighed, _time(expires_at))
 
 
 def _tier(id_: str, row: Row) -> Tier | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry, Link, Scope, Tier
+from tidal_plugins.model.entry import Admission, Entry, Link, Scope, Tier
 from tidal_plugins.storage.base import Passage, Record, Storage, Where
 from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.clock import NOON
@@ -75,6 +75,7 @@ FULL = Entry(
     valid_from=NOON - timedelta(days=1),
     valid_until=NOON + timedelta(microseconds=1),
     metadata={"a": [1, {"b": None}], "ü": True, "quote\"'": 1.5, "": "x", "big": 2**70},
+    admission=Admission(9.5, 0.3, 0.25, 0.61, "an importance of 9.5 is at least 8", NOON + timedelta(days=14)),
 )
 
 

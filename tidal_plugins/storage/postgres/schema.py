@@ -16,7 +16,7 @@ from tidal_plugins.storage.postgres.dialect import translated
 from tidal_plugins.storage.rows import number_of
 from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT, columns
 
-VERSION = 4
+VERSION = 5
 """4: the checksum of a tier is of the tier and the id alone."""
 
 PARTITIONS = 16
@@ -94,7 +94,7 @@ OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone"
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
 UNSAMPLED = {
-    "tidal_entries": "text emotions tags metadata tagged facets".split(),
+    "tidal_entries": "text emotions tags metadata admission tagged facets".split(),
     "tidal_links": "metadata facets".split(),
     "tidal_log": ["value"],
     "tidal_documents": ["value"],

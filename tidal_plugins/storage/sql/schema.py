@@ -16,6 +16,7 @@ COLUMNS = {
         channel {text} NOT NULL, trust {float8} NOT NULL, importance {float8} NOT NULL,
         occurred_at {bigint} NOT NULL, recorded_at {bigint} NOT NULL, valid_from {bigint}, valid_until {bigint},
         valence {float8}, arousal {float8}, emotions {text}, tags {text} NOT NULL, metadata {text} NOT NULL,
+        admission {text},
         checksum {bytea} NOT NULL,              -- over the columns above: they never change in place
         weight {float8}, anchored_at {bigint}, half_life {float8},
         cold_at {bigint}, archived_at {bigint}, expires_at {bigint},

@@ -11,7 +11,7 @@ from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT,
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 9
+VERSION = 10
 """9: the number of a scope is a hash of its path."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
@@ -226,7 +226,7 @@ class TidalMemory(View):
     @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(
         self,
-        query: str,
+        query: str | None = None,
         *,
         limit: int | None = None,
         window: int = 0,
@@ -235,14 +235,14 @@ class TidalMemory(View):
         as_of: datetime | None = None,
         session: Session | int | None = None,
         affect: Affect | None = None,
-        profile: Profile | None = None,
+        profile: Profile | Literal["hot"] | None = None,
         secrets: bool = False,
         **filter: Unpack[Filter],
     ) -> Recall:
         """Return the entries that ``query`` brings up, best first, with the reasons. Recall writes nothing.
 
         Args:
-            query: a text in any words.
+            query: a text in any words. Without one the profile ``hot`` ranks all entries that the filter lets through.
             limit: hits to return, 1 to 1000. Default: ``Settings.recall.limit``.
             window: turns before and after each hit to return in ``Hit.window``, 0 to 50.
             hops: 1 to 10. Later hops query for what the hits leave open and append hits. Default: ``Settings``.
@@ -250,7 +250,8 @@ class TidalMemory(View):
             as_of: recall as if it were then: entries stored and valid then, without today's mood and signals.
             session: a session whose annotations and rewards raise entries.
             affect: replaces the current mood.
-            profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``.
+            profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``. ``hot`` takes no
+                query: recency, importance and signals order what the memory holds, and peers are not asked.
             secrets: whether to show the passwords, keys and the like that are stored; masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 

@@ -76,6 +76,28 @@ def test_attention_is_rank_fusion_times_importance(open_memory: Any) -> None:
     assert factors(recall, "importance")["both zebra"] == 1.0
 
 
+def test_recency_in_full_is_an_option_of_attention(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(embedder=Directions({"older": 0.9, "newer": 0.3}), settings=tuned(recall={"half_life": 720.0}))
+    noted(memory, "older", importance=5.0)
+    clock.advance(days=60)
+    noted(memory, "newer", importance=5.0)
+    recall = memory.recall(QUESTION, profile="attention")
+    assert scores(recall) == {"newer": 61 / 62, "older": 0.25}
+    assert factors(recall, "recency")["older"] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_of_two_that_say_the_same_the_newer_comes_first(open_memory: Any, clock: FrozenClock, profile: str) -> None:
+    memory = open_memory()
+    memory.remember("The choir sings at ten.", source="choir hall.md", importance=9)
+    memory.record("The choir sings at noon.")
+    clock.advance(days=18)
+    newer = memory.remember("The choir  sings at ten.", source="b.md", importance=3)
+    recall = memory.recall("When does the choir sing in the hall?", profile=profile)
+    assert [hit.entry.source for hit in recall if hit.entry.kind == "kb"] == ["b.md", "choir hall.md"]
+    assert recall[0].id == newer.id
+
+
 # balanced: e^(sharpness · (fused − best)) of cosine + keywords + what is known of speakers and roles
 
 

@@ -262,7 +262,7 @@ def test_caps_are_exact_under_threads(memory: TidalMemory, entry: str) -> None:
 
 def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
     async def run() -> Session:
-        async with memory.sessions.open(agent="planner") as session:
+        async with await memory.sessions.aopen(agent="planner") as session:
             await asyncio.gather(*(session.asignal("reward", entry) for _ in range(8)))
             await session.aannotate(entry, "jazz")
             assert (await session.asnapshot()).scores["reward"][entry] == pytest.approx(8)
@@ -452,12 +452,50 @@ def test_signals_of_the_scope_shape_everyones_ranking_by_their_sign(memory: Tida
     assert scores(memory.scoped("another").recall("jazz")) == {}
 
 
-def test_a_session_that_is_never_used_leaves_nothing_and_an_error_inside_closes_it(memory: TidalMemory) -> None:
-    memory.sessions.open(agent="planner")
-    assert memory.sessions.list() == []
+def test_a_start_is_durable_and_an_error_inside_closes_a_session(memory: TidalMemory) -> None:
+    started = memory.sessions.open(agent="planner")
+    [info] = memory.sessions.list()
+    assert (info.id, info.agent, info.is_open) == (started.id, "planner", True)
+    started.close()
     with pytest.raises(RuntimeError), memory.sessions.open():
         raise RuntimeError
-    assert [info.is_open for info in memory.sessions.list()] == [False]
+    assert [info.is_open for info in memory.sessions.list()] == [False, False]
+
+
+def test_annotations_are_matched_with_metadata_values(memory: TidalMemory) -> None:
+    tune = memory.remember("Saturday's programme", metadata={"genre": "xylophone", "year": 1987}).id
+    other = memory.remember("Sunday's programme", metadata={"xylophone": "none"}).id
+    session = memory.sessions.open()
+    session.annotate(other, "polka xylophone")
+    gains = {hit.id: hit.why.factors.get("session annotation") for hit in memory.recall("programme", session=session)}
+    assert gains == {tune: pytest.approx(0.15), other: None}
+
+
+def test_a_recall_without_a_query_ranks_by_recency_importance_and_signals(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
+    old = memory.remember("The harbour opens at six.", importance=5).id
+    clock.advance(days=7)
+    dull, vital = (memory.remember(text, importance=i).id for text, i in (("Tea.", 2), ("The fuel valve sticks.", 9)))
+    plain = memory.recall()
+    assert plain.ids == memory.recall(profile="hot").ids == (vital, dull, old)
+    assert plain[2].why.relevance == pytest.approx(0.5)
+    with memory.sessions.open() as session:
+        for _ in range(10):
+            session.signal("reward", old, 20.0)
+            session.signal("reward", dull, 20.0, note="harbour")
+        assert memory.recall(session=session, limit=1)[0].id == vital
+        boosted = memory.recall(session=session)
+        assert boosted[1].why.factors["session reward"] == pytest.approx(0.2, abs=0.002)
+        assert {hit.id for hit in boosted if "session annotation" in hit.why.factors} == {old}
+    for type_, id_ in (("like", old), ("like", old), ("skip", dull)):
+        memory.signals.add(type_, id_)
+    assert memory.recall(kinds={"kb"}, limit=2).ids == (vital, old)
+    assert memory.recall(until=clock()).ids == (old,)
+    assert memory.recall(profile="hot", as_of=clock()).ids == (vital, dull, old)
+    for arguments in ({"profile": "tidal"}, {"profile": "hot", "query": "tea"}, {"query": ""}):
+        with pytest.raises(InvalidInput):
+            memory.recall(**arguments)
 
 
 def test_a_like_and_a_dislike_cancel_out(memory: TidalMemory, noted: list[str]) -> None:

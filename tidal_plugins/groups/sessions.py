@@ -50,6 +50,10 @@ class PolicyGroup(MutableMapping[str, Policy]):
     def __len__(self) -> int:
         return len(self._policies.names())
 
+    def check(self, policy: Policy | str | None) -> None:
+        """Raise ``InvalidInput`` for a policy that is unknown or names unknown signals."""
+        self._policies.find(policy)
+
     def set(self, name: str, policy: Policy) -> None:
         """Store a policy under a name, as ``policies[name] = policy`` does."""
         self[name] = policy
@@ -63,6 +67,7 @@ class PolicyGroup(MutableMapping[str, Policy]):
 
     aget = in_thread(get)
     aset = in_thread(set)
+    acheck = in_thread(check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +95,15 @@ class Sessions:
         """Return a session for an agent that writes for a user under a policy: ``with sessions.open(…) as session``.
 
         ``policy`` is a :class:`Policy` or the name of one in ``policies``; ``None`` admits everything. With ``thread``
-        the session that is open for the same thread, user, agent and policy goes on. Nothing is stored before the
-        first signal. Raises ``InvalidInput``.
+        the session that is open for the same thread, user, agent and policy goes on. The start is durable when this
+        returns. Raises ``InvalidInput``.
         """
         services, now = self._services, self._services.now()
         name, rules = engine.Policies(services.storage, self._scope, services.settings).find(policy)
         meta = mapping({} if metadata is None else metadata, "metadata", MAX_METADATA_BYTES)
         info = SessionInfo(0, label(user, "user"), label(agent, "agent"), rules, name, meta, now)
-        return Session(self._ledger, services.now, info, label(thread, "thread"))
+        ledger = self._ledger
+        return Session(ledger, services.now, ledger.open(info, label(thread, "thread")))
 
     def resume(self, id: int) -> Session:
         """Return another handle of an open session, also after a crash. Raises ``NotFound``, ``SessionClosed``."""

@@ -83,6 +83,11 @@ class SessionSignals:
             return []
         return self.scores.strongest(session_node(self.session), REWARD, self.now, JOINED)
 
+    def signalled(self, limit: int) -> list[str]:
+        """Return the ids of the entries with the strongest signals, of the session and of the scope."""
+        shared = (id_ for type_ in self.shared for id_ in self.scores.strongest(SHARED, type_, self.now, limit))
+        return sorted({*self.rewarded, *shared})
+
     def gains(
         self, entries: Collection[str], words: Callable[[], Mapping[str, frozenset[str]]]
     ) -> dict[str, dict[str, float]]:
@@ -150,7 +155,7 @@ class Boosts:
         return SessionSignals(scores, now, session, notes, signed)
 
     def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
-        """Return the words of entries, of their texts and labels. Texts are read unless their words are known."""
+        """Return the words of entries, of texts, labels and metadata. They are read unless their words are known."""
         state = (scope, self.storage.statistics(scope).erasures)
         known = {id_: words for id_ in ids if (words := self._words.get((state, id_))) is not None}
         unknown = [id_ for id_ in ids if id_ not in known]
@@ -174,4 +179,4 @@ def _by_keyword(annotations: Iterable[Annotation]) -> Notes:
 
 
 def _labelled(entry: Entry) -> str:
-    return "\n".join([entry.text, *entry.tags, entry.source or ""])
+    return "\n".join([entry.text, *entry.tags, entry.source or "", *map(str, entry.metadata.values())])

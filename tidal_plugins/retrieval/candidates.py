@@ -101,7 +101,8 @@ class Candidates:
         return replace(self, score=self.score + total(gains, len(self)), parts={**self.parts, **gains})
 
     def by_score(self) -> Candidates:
-        """Return them best first. Ties are broken by how the texts begin, so that the order never depends on chance."""
+        """Return them best first. Ties are broken by age, the newest first, and then by
+        how the texts begin, so that the order never depends on chance."""
         order = np.argsort(-self.score, kind="stable")
         scores = self.score[order]
         same = np.flatnonzero(scores[1:] == scores[:-1])
@@ -109,7 +110,8 @@ class Candidates:
             tied = np.union1d(same, same + 1)
             rows = self.rows[order[tied]]
             heads, ids = [head for head, _ in self.columns.heads(rows)], self.columns.ids(rows)
-            texts = sorted(range(len(tied)), key=lambda i: (-scores[tied[i]], heads[i], ids[i]))
+            newest = -self.columns.arrays.occurred_at[rows]
+            texts = sorted(range(len(tied)), key=lambda i: (-scores[tied[i]], newest[i], heads[i], ids[i]))
             order[tied] = order[tied[texts]]
         return self.take(order)
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Window
 from tidal_plugins.protocols import Reranker
-from tidal_plugins.retrieval.boost import Boosts
+from tidal_plugins.retrieval.boost import Boosts, boosted
 from tidal_plugins.retrieval.candidates import NEARNESS_PARTS, Candidates
 from tidal_plugins.retrieval.rank import rank
 from tidal_plugins.retrieval.rerank import RERANKER, reranked
 from tidal_plugins.retrieval.search import Channels, Pool, search
 from tidal_plugins.retrieval.select import Selection, for_recall, for_whisper, is_small_talk
 from tidal_plugins.retrieval.supersede import NO_LINKS, Links
-from tidal_plugins.retrieval.understand import Question, Request, to_query, understand, visible
+from tidal_plugins.retrieval.understand import HOT, Question, Request, to_query, understand, visible
 from tidal_plugins.retrieval.weights import RerankTuning, WhisperTuning
 from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, masked_value, secrets
 from tidal_plugins.settings import Settings
@@ -71,6 +72,8 @@ class Recaller:
         return replace(answer, recall=replace(recall, degraded=degraded))
 
     def _answer(self, request: Request, whispers: bool) -> Answer:
+        if request.profile == HOT:
+            return Answer(self._hot(request), None)
         storage, settings = self.storage, self.settings
         statistics = storage.statistics(request.scope)
         query = to_query(request.text, statistics.speakers)
@@ -98,6 +101,24 @@ class Recaller:
         recall = self._associated(recall, pool, question) if request.associative else recall
         return Answer(with_windows(recall, pool.channels, request.window), question)
 
+    def _hot(self, request: Request) -> Recall:
+        from tidal_plugins.retrieval.hot import hot
+
+        with self.storage.snapshot():
+            today = request.where.known_at is None
+            signals = self.boosts.signals(request.scope, request.session, request.now, shared=today)
+            channels, found = hot(self.storage, request, signals, self.settings)
+            words = partial(self.boosts.words, request.scope, read=channels.entries)
+            ranked = boosted(found.by_score(), signals, words)
+            entries = channels.entries(ranked.ids, request.limit)
+        ranked = ranked.without(channels.damaged)
+        found_hits = tuple(hits(ranked, ranked.ids[: request.limit], entries, {}, HOT))
+        dropped = (*_trimmed(ranked, request.limit), *channels.unreadable())
+        recall = Recall(
+            "", (), found_hits, dropped, request.affect, HOT, request.now, degraded=tuple(channels.degraded)
+        )
+        return with_windows(recall, channels, request.window)
+
     def _associated(self, recall: Recall, pool: Pool, question: Question) -> Recall:
         """Return a recall with the entries that its hits lead to. The graph's modules load when one is asked for."""
         from tidal_plugins.retrieval.associate import add_associations
@@ -122,10 +143,6 @@ def result(selection: Selection, pool: Pool, question: Question, degraded: Seque
     """Return the first of a selection as hits, up to the limit, and why each other candidate fell out."""
     request, ranked = question.request, selection.ranked
     limit, ids = request.limit, ranked.ids
-    rest = zip(ids[limit:], ranked.score[limit:].tolist(), strict=True)
-    trimmed = [
-        Dropped(id_, "trim", f"score {score:.3f} at place {n}") for n, (id_, score) in enumerate(rest, limit + 1)
-    ]
     there = set(ids)  # a supersession may bring back what was far down
     far = [id_ for id_ in pool.far.ids if id_ not in there]
     dropped = dict(selection.dropped)
@@ -135,7 +152,7 @@ def result(selection: Selection, pool: Pool, question: Question, degraded: Seque
         query=request.text,
         words=question.query.terms,
         hits=tuple(hits(ranked, ids[:limit], selection.entries, selection.links, request.profile)),
-        dropped=(*trimmed, *dropped.values()),
+        dropped=(*_trimmed(ranked, limit), *dropped.values()),
         affect=question.affect,
         profile=request.profile,
         at=request.now,
@@ -144,6 +161,11 @@ def result(selection: Selection, pool: Pool, question: Question, degraded: Seque
         times=tuple(map(str, pool.times)),
         threshold=selection.threshold,
     )
+
+
+def _trimmed(ranked: Candidates, limit: int) -> list[Dropped]:
+    rest = zip(ranked.ids[limit:], ranked.score[limit:].tolist(), strict=True)
+    return [Dropped(id_, "trim", f"score {score:.3f} at place {n}") for n, (id_, score) in enumerate(rest, limit + 1)]
 
 
 def hits(

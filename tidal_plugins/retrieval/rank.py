@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ from tidal_plugins.scoring.ranking import (
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.columns.view import Columns, among
+from tidal_plugins.storage.entries import HEAD
 
 ASSISTANT = "assistant"
 
@@ -53,7 +55,22 @@ _HOUR, _DAY = 3_600_000_000, 86_400_000_000  # microseconds
 
 def rank(pool: Pool, question: Question, settings: Settings) -> Candidates:
     """Score every candidate that is ranked in full and sort, best first."""
-    return _PROFILES[question.request.profile](pool, question, settings).by_score()
+    return newest_twin_first(_PROFILES[question.request.profile](pool, question, settings)).by_score()
+
+
+def newest_twin_first(found: Candidates) -> Candidates:
+    """Return the same with the scores of entries that say the same word for word dealt out by age, the newest first.
+
+    Two sources that say the same are no better for being old, whatever surrounds them. A turn that repeats another one
+    has no passage: that one stands for both.
+    """
+    said = traits_of(found.columns).said(found.columns, found.rows)
+    said = np.where(found.columns.arrays.count[found.rows] > 0, said, found.rows)
+    order = np.lexsort((-found.score, -found.columns.arrays.occurred_at[found.rows], said))
+    best = np.lexsort((-found.score, said))
+    gains = np.full(len(found), np.nan)
+    gains[order] = np.where(order == best, np.nan, found.score[best] - found.score[order])
+    return found.raised(_told({"twin": gains})) if (order != best).any() else found
 
 
 def balanced(pool: Pool, question: Question, settings: Settings) -> Candidates:
@@ -90,14 +107,17 @@ def tidal(pool: Pool, question: Question, settings: Settings) -> Candidates:
 def attention(pool: Pool, question: Question, settings: Settings) -> Candidates:
     """Return reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis].
 
-    Decay counts as the settings say.
+    Recency, ``0.5^(age / half-life)`` in full, is an option of the source and here (``recall.half_life``). Without it
+    decay counts as in the other profiles.
     """
     found, weights = pool.near, settings[RecallTuning]
     feelings = _Feelings.of(question.affect, settings, gradual=False)
     fused = reciprocal(found, weights)
     share = relevance(fused, fused.max(initial=0.0))
     found = replace(found, fused=fused, relevance=share, score=share)
-    found = _weighed(found, question, settings, importance=1.0, lam=weights.decay)
+    found = _weighed(found, question, settings, importance=1.0, lam=0.0 if weights.half_life else weights.decay)
+    if weights.half_life:
+        found = found.weighed("recency", halved(found, question.request.now, weights.half_life))
     if feelings.presence:
         found = found.raised(_told({"emotion": weights.emotion * feelings.alike(found)}))
     return found
@@ -213,6 +233,12 @@ def closest(found: Candidates, periods: Iterable[Period], settings: RecallTuning
     return best
 
 
+def halved(found: Candidates, now: datetime, half_life: float) -> Reals:
+    """Return ``0.5^(age / half_life)`` of entries, in hours since what they tell of [Anamnesis G3]."""
+    left: Reals = weight(1.0, (to_micros(now) - found.columns.arrays.occurred_at[found.rows]) / _HOUR, half_life)
+    return left
+
+
 def _weighed(found: Candidates, question: Question, settings: Settings, *, importance: float, lam: float) -> Candidates:
     """Return ``relevance · importance · strength`` of each candidate, with the factors by name [Anamnesis]."""
     arrays = found.columns.arrays
@@ -300,9 +326,13 @@ class Traits:
         """
         if not said:
             return np.zeros(len(rows), bool)
+        return np.asarray(self.said(columns, rows) == hash(said))
+
+    def said(self, columns: Columns, rows: Rows) -> Rows:
+        """Return a hash of what each entry says, equal for those that say the same word for word."""
         self._read(columns, rows)
         with self._lock:
-            return np.asarray(self._said[rows] == hash(said))
+            return self._said[rows]
 
     def shouted(self, columns: Columns, rows: Rows) -> Flags:
         """Return which entries are shouted."""
@@ -323,7 +353,10 @@ class Traits:
         if len(unknown):  # the texts are read without the lock: two threads may read the same
             heads = columns.heads(unknown)
             asks, dates = [ends_asking(tail) for _, tail in heads], [dated(head) for head, _ in heads]
-            said = [hash(normal(head)) for head, _ in heads]
+            said = [
+                hash(normal(head) if len(head) < HEAD else row)
+                for row, (head, _) in zip(unknown.tolist(), heads, strict=True)
+            ]
             with self._lock:
                 self._asks[unknown], self._dated[unknown], self._said[unknown] = asks, dates, said
                 self._known[unknown] = True

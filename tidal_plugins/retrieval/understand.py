@@ -46,6 +46,9 @@ MAX_FILTER_NAMES = 10_000
 """Names of one sort in a filter, such as threads or ids to leave out: a recall with as many took 12 ms longer."""
 MAX_WINDOW = 50
 """Turns before and after a hit that one recall may return with it."""
+HOT = "hot"
+"""The profile of a recall without a query."""
+
 MAX_HOPS = 10
 """Hops that one recall may take."""
 
@@ -79,7 +82,7 @@ class Request:
     def of(
         cls,
         scope: Scope,
-        query: str,
+        query: str | None,
         now: datetime,
         settings: Settings,
         mood: AffectLoop,
@@ -99,18 +102,25 @@ class Request:
         kinds = filter.get("kinds")
         graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
+        hops = check_int(settings.recall.hops if hops is None else hops, "hops", 1, MAX_HOPS)
+        if query is None or profile == HOT:
+            if query is not None or profile not in (None, HOT):
+                raise InvalidInput(f"the profile {HOT} ranks without a query, and the others need one")
+            profile, hops, associative = HOT, 1, False  # there is nothing to lead on from
+        else:
+            profile = _checked_profile(settings.recall.profile if profile is None else profile)
         return cls(
             scope,
-            checked_query(query, settings),
+            "" if query is None else checked_query(query, settings),
             where,
             now,
             checked_limit(settings.recall.limit if limit is None else limit),
             affect=_mood(affect, mood, scope, now if as_of is None else None),
-            profile=_checked_profile(settings.recall.profile if profile is None else profile),
+            profile=profile,
             associative=check_flag(associative, "associative"),
             session=session,
             window=check_int(window, "window", 0, MAX_WINDOW),
-            hops=check_int(settings.recall.hops if hops is None else hops, "hops", 1, MAX_HOPS),
+            hops=hops,
         )
 
     @classmethod

@@ -59,6 +59,11 @@ class RecallTuning(Weights, group="recall"):
     """Power of an entry's age in days by which a score falls, where the turn goes on with something begun earlier and
     does more than ask. Such a turn says little of what it needs, which is mostly what was done last. Questions never
     pay: what they ask for is as often old."""
+    half_life: float = tunable(0.0, ge=0)
+    """Hours in which age halves a score in the profile ``attention`` [Anamnesis G3], where the source has it as an
+    option; with 0 age counts by ``decay`` alone."""
+    hot: float = tunable(168.0, gt=0)
+    """Hours in which age halves a score in the profile ``hot``: a week, as long as a ``like`` counts."""
     slack: float = tunable(3.0, ge=0.001, le=36_500)
     """Days outside that time over which this falls to 1/e: what happens is told days later."""
     event: float = tunable(0.5, ge=0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import NoReturn, Self
@@ -44,22 +42,18 @@ words: Persian and Hindi join letters with them, and emoji families."""
 class Session:
     """A session that one agent writes signals in, for one user, as far as its policy lets it.
 
-    It is opened when it is entered or first used. Its signals shape ``recall(…, session=session)`` from the next query
+    Its start is durable, as all that follows. Its signals shape ``recall(…, session=session)`` from the next query
     on, and nothing else. A closed session, and one of another process, refuses use with ``SessionClosed``. A handle
     cannot be copied or pickled: ``memory.sessions.resume(session.id)`` returns another one. It is safe to share between
     threads.
     """
 
-    def __init__(
-        self, ledger: Ledger, clock: Callable[[], datetime], info: SessionInfo, thread: str | None = None
-    ) -> None:
-        """Initialise a session. An ``info`` of id 0 is a session that is yet to be opened."""
+    def __init__(self, ledger: Ledger, clock: Callable[[], datetime], info: SessionInfo) -> None:
+        """Initialise a handle of a session that is open."""
         self._ledger = ledger
         self._clock = clock
         self._info = info
-        self._thread = thread
         self._process = os.getpid()
-        self._lock = threading.Lock()
         self._summary: SessionSummary | None = None
 
     @property
@@ -132,9 +126,6 @@ class Session:
         self._check_process()
         if self._summary is not None:
             raise SessionClosed(f"session {self._info.id} was closed: open a new one with memory.sessions.open(…)")
-        with self._lock:
-            if not self._info.id:
-                self._info = self._ledger.open(replace(self._info, opened_at=self._clock()), self._thread)
         return self._info
 
     def _check_process(self) -> None:
@@ -154,8 +145,7 @@ class Session:
         self.close()
 
     async def __aenter__(self) -> Self:
-        await in_thread(self._open)()
-        return self
+        return self.__enter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -166,7 +156,7 @@ class Session:
         raise InvalidInput("a session cannot be copied or pickled: pass its id, and use memory.sessions.resume")
 
     def __repr__(self) -> str:
-        return f"Session({self._info.id or 'not opened'}, user={self._info.user!r}, agent={self._info.agent!r})"
+        return f"Session({self._info.id}, user={self._info.user!r}, agent={self._info.agent!r})"
 
     asignal = in_thread(signal)
     aannotate = in_thread(annotate)

@@ -13,7 +13,7 @@ from tidal_plugins.model.exchange import Exchange, asked_by_agent
 from tidal_plugins.model.session import Policy
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.shown import shown
-from tidal_plugins.validation import check_choice
+from tidal_plugins.validation import check_choice, label
 
 Nested = Literal["apart", "skip", "user"]
 """What is recorded of a run inside a tool of another run.
@@ -86,8 +86,8 @@ def session_config(
             raise InvalidInput("agent= says who writes in a session: give its policy=, too")
         return None
     checked = policy if check_name or not isinstance(policy, str) else None
-    memory.sessions.open(agent=agent, policy=checked)  # checks the arguments; a session opens when it is first used
-    return SessionConfig(policy, agent)
+    memory.sessions.policies.check(checked)
+    return SessionConfig(policy, label(agent, "agent"))
 
 
 def checked_memory(memory: TidalMemory) -> TidalMemory:

@@ -195,7 +195,7 @@ class Writes:
         """Initialise the writes. Raises ``InvalidInput`` for a policy that is unknown or names unknown signals."""
         self._memory = memory
         chosen: Policy | str = WRITES if policy is None else policy
-        memory.sessions.open(policy=chosen)  # checks it; nothing is stored before the first write
+        memory.sessions.policies.check(chosen)
         self.policy = memory.sessions.policies[chosen] if isinstance(chosen, str) else chosen
         self._chosen = chosen
         self._session: Session | None = None

@@ -3,6 +3,7 @@
     python benchmarks/presence.py                                  the source's figures, and how long ticks take
     python benchmarks/presence.py --data folder --talks file       with stories and conversations that are lived through
     python benchmarks/presence.py --month file --zone Europe/Berlin    what it would have said, when, and why
+    python benchmarks/presence.py --month --plot                   the same, and the gate of each day drawn
 
 A month is a story (``benchmarks/story.py`` has the format) or a file that ``benchmarks/conversations.py`` reads.
 Without one, that of ``benchmarks/data/month.json``. Nothing is called but the embedder.
@@ -19,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,7 +40,7 @@ from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.story import Document, Story, Turn, load
 from benchmarks.tables import options, wide
 from tidal_plugins import Affect, ProactiveMessage, Settings, TidalMemory
-from tidal_plugins.model.presence import Attention, PresenceState, PresenceStep
+from tidal_plugins.model.presence import Attention, Decision, PresenceState, PresenceStep
 from tidal_plugins.presence.ticks import mood, tick
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.scoring.salience import gate
@@ -54,7 +55,8 @@ TICKS, THREADS = 10_000, 1_000
 UPSET = Affect(-0.6, 0.8)
 """A mood at the end of a bad evening, from which the curve begins."""
 HOURS = 72
-BAR = 60
+BAR, SCORE = 60, 45
+"""Characters of the curve, and of a score of 1."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -65,7 +67,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.month:
         stories = read(args.month)
         for one in stories if args.only is None else [stories[number] for number in args.only]:
-            print_month(live(one, args.zone, embedder), console)
+            month = live(one, args.zone, embedder)
+            print_month(month, console)
+            if args.plot:
+                console.print(plot(month))
         return
     console.print(case())
     console.print(curve())
@@ -83,6 +88,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--talks", type=Path, action="append", default=[], help="conversations, two of each file, for what people feel"
     )
     parser.add_argument("--month", type=Path, nargs="?", const=OWN, metavar="FILE", help="print a month instead")
+    parser.add_argument("--plot", action="store_true", help="draw the gate of each day of the month")
     parser.add_argument("--only", type=int, action="append", metavar="N", help="the N-th conversation of that file")
     parser.add_argument("--zone", default=OWN_ZONE, help=f"the person's time zone ({OWN_ZONE})")
     add_embedder(parser)
@@ -114,7 +120,7 @@ def moods(hours: int = HOURS) -> Iterator[Affect]:
     """Yield the mood of each hour of an absence."""
     for hour in range(hours + 1):
         state = PresenceState(NOON + timedelta(hours=hour), heard=NOON, felt=UPSET)
-        yield mood(state, TUNING[AffectTuning].half_life, TUNING[PresenceTuning].baseline)
+        yield mood(state, TUNING[AffectTuning].half_life, TUNING[PresenceTuning])
 
 
 def curve() -> Table:
@@ -153,7 +159,7 @@ def ticking() -> str:
 def figures(lived: Sequence[Month]) -> Table:
     """Return the figures of the source over what was lived through."""
     shown = Table("", *(month.story.name for month in lived), title="Lived through", title_justify="left")
-    half_life = TUNING[AffectTuning].half_life
+    half_life = TUNING[PresenceTuning].arousal_half_life
     feelings = [[one.arousal for one in month.felt] or [0.0] for month in lived]
     left = 2 ** -(CASE["absence"] / 60 / half_life)
     shown.add_row("turns", *(str(len(month.story.turns)) for month in lived))
@@ -161,8 +167,9 @@ def figures(lived: Sequence[Month]) -> Table:
     shown.add_row("most", *(f"{max(each):.2f}" for each in feelings))
     shown.add_row("most, 255 minutes later", *(f"{left * max(each):.2f}" for each in feelings))
     shown.add_row("turns after which .48 is left then", *(_above(each, CASE["arousal"] / left) for each in feelings))
-    shown.add_row("looks that found associations", *(f"{len(month.thoughts)}/{month.looks}" for month in lived))
-    shown.add_row("associations found by these", *(_range(month.thoughts) for month in lived))
+    shown.add_row("looks that left associations", *(f"{len(month.thoughts)}/{month.looks}" for month in lived))
+    shown.add_row("associations held then", *(_range(month.thoughts) for month in lived))
+    shown.add_row("new ones, all in all", *(str(sum(month.new)) for month in lived))
     shown.add_row("characters of memory for each of a capsule's", *(_range(month.ratios.values()) for month in lived))
     shown.add_row("messages", *(str(len(month.said)) for month in lived))
     return shown
@@ -190,6 +197,29 @@ def print_month(month: Month, console: Console) -> None:
         console.print(f"  {times:5} {reason}", markup=False, highlight=False)
 
 
+def plot(month: Month) -> Table:
+    """Return the month, a row for each day: the highest score of its gate, drawn by its parts, and what was said."""
+    zone, said = ZoneInfo(month.zone), Counter(one.at.astimezone(ZoneInfo(month.zone)).date() for one in month.said)
+    best: dict[date, Decision] = {}
+    for one in month.decisions:
+        day = one.at.astimezone(zone).date()
+        best[day] = max(best.get(day, one), one, key=lambda each: each.score)
+    shown = Table(
+        "day", "score", "Threads Seeds Arousal aBsence", "said", "threads", "seeds", title="The gate, open from │ on"
+    )
+    for day, one in best.items():
+        bar = "".join(_PARTS[name] * round(part * SCORE) for name, part in one.parts.items()).ljust(
+            round(0.9 * SCORE), "·"
+        )
+        place = round(one.threshold * SCORE)
+        counts = (f"{one.counts[name]:g}" for name in ("threads", "seeds"))
+        shown.add_row(f"{day:%a %d %b}", f"{one.score:.2f}", f"{bar[:place]}│{bar[place:]}", "●" * said[day], *counts)
+    return shown
+
+
+_PARTS = {"threads": "T", "seeds": "S", "arousal": "A", "absence": "B"}
+
+
 # a life with a presence that steps by the story's time
 
 
@@ -215,17 +245,19 @@ class Said:
 class Month:
     """What came of a story: the messages, the silences by reason, and the figures along the way.
 
-    ``felt`` is what the person felt at each turn, ``thoughts`` how many pairs of entries arose as thoughts at each look
-    at the memory that found any, ``looks`` how many looks there were, and ``ratios`` how many characters of memory
-    there are for each of the capsule's, by scope.
+    ``felt`` is what the person felt at each turn, ``thoughts`` how many pairs of entries were held after each look at
+    the memory that left any, ``new`` how many of them were new, ``looks`` how many looks there were, and ``ratios`` how
+    many characters of memory there are for each of the capsule's, by scope.
     """
 
     story: Story
     zone: str
     said: list[Said] = field(default_factory=list)
     silences: Counter[str] = field(default_factory=Counter)
+    decisions: list[Decision] = field(default_factory=list)
     felt: list[Affect] = field(default_factory=list)
     thoughts: list[int] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
     looks: int = 0
     ratios: dict[str, float] = field(default_factory=dict)
 
@@ -346,8 +378,10 @@ class _Life:
         known = self.seen.setdefault(scope, set())
         pairs = {one.id for one in step.state.thoughts if len(one.entries) > 1}
         self.month.looks += 1
-        if new := pairs - known:
-            self.month.thoughts.append(len(new))
+        if pairs:
+            self.month.thoughts.append(len(pairs))
+        self.month.new += [len(new)] if (new := pairs - known) else []
+        self.month.decisions.append(step.decision)
         known |= pairs
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -206,6 +207,14 @@ def test_an_agent_speaks_first_and_says_it_once() -> None:
     assert "speaks" not in before + after
     assert "assistant: You wanted to pay Tom back by Thursday; that is tomorrow." in after
     assert "the message was answered, and rests on [ep:" in after
+
+
+def test_a_memory_speaks_first_as_the_source_reports_it() -> None:
+    out = run("unprompted.py")
+    assert re.search(r"after 2[45]\d minutes: speaks: the gate is open \(score 0\.5", out)
+    assert "'threads': 4, 'seeds': 2, 'arousal': 0.4" in out
+    assert "You wanted to write the song about the orchard for the choir (on Tuesday)." in out
+    assert "It came to mind with what you said today: “I'm so excited, and the choir sang for us" in out
 
 
 def test_an_agents_own_model_reads_along_and_is_held_to_what_was_said() -> None:

@@ -30,7 +30,7 @@ def test_the_gate_gives_the_score_of_the_source():
     assert sum(parts.values()) > TUNING.threshold
 
 
-def test_a_state_is_scored_by_the_threads_above_the_threshold_and_by_the_thoughts_of_late():
+def test_a_state_is_scored_by_the_threads_above_the_threshold_and_by_the_thoughts():
     threads = tuple(Attention(str(n), str(n), "task", 0.31) for n in range(4))
     faint = tuple(Attention(f"f{n}", "f", "task", 0.3) for n in range(9))
     state = PresenceState(NOON, heard=NOON - timedelta(minutes=255), threads=threads + faint)
@@ -116,15 +116,15 @@ def test_a_presence_that_is_left_alone_comes_to_rest():
 def test_the_mood_relaxes_to_its_baseline_and_arousal_to_nothing():
     felt = Affect(-0.8, 0.9)
     moods = [
-        mood(PresenceState(NOON + timedelta(hours=hours), heard=NOON, felt=felt), 12.0, TUNING.baseline)
-        for hours in (0, 12, 24, 480)
+        mood(PresenceState(NOON + timedelta(hours=hours), heard=NOON, felt=felt), 12.0, TUNING)
+        for hours in (0, 24, 48, 960)
     ]
     assert [one.valence for one in moods] == sorted(one.valence for one in moods)
     assert (moods[0].valence, moods[0].arousal) == (-0.8, 0.9)
     assert moods[1].arousal == pytest.approx(0.45)
     assert 0.5 <= moods[3].valence <= 0.75
     assert moods[3].arousal == pytest.approx(0, abs=1e-6)
-    assert mood(PresenceState(NOON), 12.0, TUNING.baseline) == Affect(TUNING.baseline)
+    assert mood(PresenceState(NOON), 12.0, TUNING) == Affect(TUNING.baseline)
 
 
 def test_missed_steps_are_made_good_at_once(open_memory, clock):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from tidal_plugins.associations.store import Association, AssociationStore, AssociationTuning
 from tidal_plugins.dossiers.scorer import worth
@@ -19,6 +20,7 @@ from tidal_plugins.retrieval.understand import active
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.tuning import Weights, tunable
 
 POOL = 500
@@ -33,6 +35,8 @@ class SeedTuning(Weights, group="seeds"):
     """Thought seeds that a run names."""
     weight: float = tunable(1.5, ge=0)
     """Weight of an association from which it may be a seed: coming up together once gives 1."""
+    near: float = tunable(0.45, ge=-1, le=1)
+    """Cosine from which on a memory of another conversation is associated with what is on the mind [Tidal §5]."""
     days: float = tunable(30.0, ge=0, le=36_500)
     """Days before the same seed may come again."""
     kept: float = tunable(7.0, ge=0, le=36_500)
@@ -47,6 +51,10 @@ _KEPT = 1000
 
 _RECENT = 100
 """Lines of it, the newest, among which recent seeds are looked for."""
+ANSWERED = "assistant"
+"""Role of the agent's answers, which bring nothing to the person's mind."""
+_NEAREST = 20
+"""Memories, the nearest, among which the associates of one are looked for."""
 _LEAST_WORDS, _QUOTED = 3, 110
 """Words with a content that a statement needs, and characters that are quoted of it."""
 _ALIKE = 0.75
@@ -72,15 +80,35 @@ class Seeds:
                 self.storage.trim_log(self.scope, SEEDS, keep=_KEPT)
         return seeds
 
-    def recent(self, now: datetime, *, of: Collection[str] | None = None, since: datetime | None = None) -> list[Seed]:
-        """Return the seeds since a time, or of the last days, the newest first.
+    def recent(self, now: datetime, *, of: Collection[str] | None = None) -> list[Seed]:
+        """Return the seeds of the last days, the newest first.
 
         With ``of`` those of which one memory is among them.
         """
-        since = since or now - timedelta(days=self.settings[SeedTuning].kept)
+        since = now - timedelta(days=self.settings[SeedTuning].kept)
         lines = self.storage.read_log(self.scope, SEEDS, since=since, limit=_RECENT, newest_first=True)
         pairs = [Association(*line.value) for line in lines if line.at <= now]
         return list(self._seeds([p for p in pairs if of is None or not {p.source, p.target}.isdisjoint(of)], now))
+
+    def around(self, focus: Collection[str], now: datetime, *, without: Collection[str] = ()) -> list[tuple[str, str]]:
+        """Return the ids of entries in focus, each with that of a near memory of another conversation [Tidal §5].
+
+        They are as many as a run names seeds, the nearest first. Nothing is remembered of it.
+        """
+        near, where = self.settings[SeedTuning].near, active(now, kinds=PRIMARY_KINDS, exclude=without)
+        pairs: dict[frozenset[str], Association] = {}
+        vectors = passage_vectors(self.storage, self.scope, [id_ for id_ in focus if id_ not in without])
+        for span, unit in zip(vectors.spans, vectors.units, strict=True):
+            for match in self.storage.nearest(self.scope, unit, _NEAREST, where):
+                if match.score >= near:
+                    pairs.setdefault(frozenset((span.id, match.id)), Association(span.id, match.id, match.score))
+        found = self._seeds(sorted(pairs.values(), key=lambda pair: -pair.weight), now, asked=True)
+        own = (seed for seed in found if ANSWERED not in (seed.first.role, seed.second.role))
+        return [(seed.first.id, seed.second.id) for seed in islice(own, self.settings[SeedTuning].most)]
+
+    def stands(self, first: str, second: str, now: datetime) -> bool:
+        """Return whether a pair is a seed still: both memories are active, and state something."""
+        return any(self._seeds([Association(first, second, 0.0)], now, asked=True))
 
     def _new(self, now: datetime) -> list[Seed]:
         limits = self.settings[SeedTuning]
@@ -99,11 +127,14 @@ class Seeds:
         keys = [self._key(pair.source, pair.target) for pair in pairs]
         return {line.key for line in self.storage.read_log(self.scope, SEEDS, keys=keys, since=since)}
 
-    def _seeds(self, pairs: Sequence[Association], now: datetime) -> Iterator[Seed]:
-        """Yield the pairs of which both are active, and which have nothing else in common than to come up together."""
+    def _seeds(self, pairs: Sequence[Association], now: datetime, *, asked: bool = False) -> Iterator[Seed]:
+        """Yield the pairs of which both are active, and which have nothing else in common than to come up together.
+
+        Unless ``asked``, one of them is not of the exchange that the other one was recalled for.
+        """
         ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
         entries = self._entries(ids, now)
-        shown, reader = self._shown(entries.values()), Reader(self.storage, self.scope)
+        shown, reader = {} if asked else self._shown(entries.values()), Reader(self.storage, self.scope)
         for pair in pairs:
             if {pair.source, pair.target} <= entries.keys():
                 seed = _seed(reader, pair, entries)

@@ -55,7 +55,7 @@ def choose(
 
     ``said`` are the threads that were spoken of, and ``told`` is what was said. What is due comes first, at
     most ``things`` of it, by its day and its kind. Else the one thing that has been open for long and is most on the
-    mind.
+    mind; rather one that something said elsewhere brings to mind, which need not have waited.
     """
     salience = {one.id: one.salience for one in threads}
     fresh = {
@@ -75,7 +75,7 @@ def choose(
     waiting = [id_ for id_ in waiting if salience.get(id_, 0.0) > settings.salient]
     if not waiting:
         return None
-    best = max(waiting, key=lambda id_: (salience[id_], worth(fresh[id_].said)))
+    best = max(waiting, key=lambda id_: (fresh[id_].associated is not None, salience[id_], worth(fresh[id_].said)))
     return Chosen({best: fresh[best]}, (best,), due=False)
 
 
@@ -99,7 +99,7 @@ def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bo
     if item.kind == "task" and not (INTENTION.match(text) or REMIND.match(text)):
         return False
     settled = now - item.said.entry.occurred_at >= timedelta(hours=settings.settled)
-    return settled and item.due is None and item.is_told
+    return (settled or item.associated is not None) and item.due is None and item.is_told
 
 
 def _in_full(things: Mapping[str, Unfinished], items: Mapping[str, Unfinished]) -> dict[str, Unfinished]:

@@ -35,6 +35,8 @@ NOT_ALLOWED = "nobody allowed it: memory.presence.allow(zone=…)"
 HELD = "another process holds this presence"
 SOON = timedelta(days=2)
 """Time before its day from which what is due is a thought of its own."""
+THOUGHTS = 6
+"""Pairs that are held, the newest: twice as many as count for the gate."""
 _TRIES = 4
 """Steps that hold nothing. The one after them holds the store, so that busy neighbours cannot starve it."""
 
@@ -76,18 +78,24 @@ class PresenceEngine:
         before = set_back(stored or PresenceState(now), now)
         ticked = tick(before, self.settings[PresenceTuning], due(before, now))
         reader = Reader(self.storage, self.scope, self.settings, terms)
-        heard, seen = reader.heard(now), reader.look(now)
+        heard = reader.heard(now)
+        seen = reader.look(now, heard)
         state, judgements = judged(
-            self._seen(ticked, seen, heard), said, heard, reader.opened(heard), now, self.settings[PresenceTuning]
+            self._seen(ticked, seen, heard, reader),
+            said,
+            heard,
+            reader.opened(heard),
+            now,
+            self.settings[PresenceTuning],
         )
-        return self._decide(state, terms, _merged(said, judgements), seen, now)[0]
+        return self._decide(state, terms, _merged(said, judgements), seen, reader, now)[0]
 
     def sentences(self, now: datetime) -> dict[str, str]:
         """Return the sentences of what is unfinished, by the ids of their threads."""
         terms = self.store.terms()
         if terms is None:
             return {}
-        seen = Reader(self.storage, self.scope, self.settings, terms).look(now)
+        seen = Reader(self.storage, self.scope, self.settings, terms).look(now, None)
         return {id_: inert(item.said.raw) for id_, item in seen.items.items()}
 
     def take(self, now: datetime) -> ProactiveMessage | None:
@@ -104,7 +112,7 @@ class PresenceEngine:
         heard = reader.heard(now)
         if in_conversation(heard.occurred_at if heard else None, now, self.settings[PresenceTuning]):
             return None
-        seen = reader.look(now)
+        seen = reader.look(now, heard)
         for kept in waiting:
             good = kept.message.until == _midnight(terms, now) and seen.items.keys() >= set(kept.spoken)
             found = changed(kept, status="taken", taken_at=now) if good else changed(kept, status="expired")
@@ -131,7 +139,7 @@ class PresenceEngine:
 
     def mood(self, state: PresenceState) -> Affect:
         """Return the mood at the last tick of a state."""
-        return mood(state, self.settings[AffectTuning].half_life, self.settings[PresenceTuning].baseline)
+        return mood(state, self.settings[AffectTuning].half_life, self.settings[PresenceTuning])
 
     def _allowed_step(self, now: datetime, owner: str) -> PresenceStep:
         terms = self.store.terms()
@@ -152,11 +160,11 @@ class PresenceEngine:
         turned = heard is not None and heard.occurred_at != before.heard
         looks = before is not stored or turned or state.ticks // limits.observe > before.ticks // limits.observe
         said = self.store.messages()
-        seen = reader.look(now) if looks else None
+        seen = reader.look(now, heard) if looks else None
         if seen:
-            state = self._with_thoughts(self._seen(state, seen, heard), seen, now)
+            state = self._with_thoughts(self._seen(state, seen, heard, reader), seen, said, now)
         state, judgements = judged(state, said, heard, reader.opened(heard), now, limits)
-        decision, chosen = self._decide(state, terms, _merged(said, judgements), seen, now)
+        decision, chosen = self._decide(state, terms, _merged(said, judgements), seen, reader, now)
         message = self._message(chosen, decision, terms, version) if chosen else None
         if looks or judgements or message or ticks >= limits.save:
             self._write(state, version, [*judgements, *([message] if message else [])], now)
@@ -164,26 +172,41 @@ class PresenceEngine:
         waiting = next((one for one in queued if one.status == "queued"), None)
         return PresenceStep(state, self.mood(state), decision, waiting)
 
-    def _seen(self, state: PresenceState, seen: Seen, heard: Entry | None) -> PresenceState:
-        felt = (heard.affect if heard else None) or Affect()
-        return observed(state, seen, heard.occurred_at if heard else None, felt)
+    def _seen(self, state: PresenceState, seen: Seen, heard: Entry | None, reader: Reader) -> PresenceState:
+        return observed(state, seen, heard.occurred_at if heard else None, reader.felt(heard))
 
-    def _with_thoughts(self, state: PresenceState, seen: Seen, now: datetime) -> PresenceState:
-        """Return a state with the thoughts that still count, what keeps coming up together, and what is due soon."""
-        since = now - timedelta(hours=self.settings[PresenceTuning].thought_hours)
-        held = {one.id: one for one in state.thoughts if one.at > since}
+    def _with_thoughts(self, state: PresenceState, seen: Seen, said: Sequence[Kept], now: datetime) -> PresenceState:
+        """Return a state with what is due soon, what keeps coming up together, and what is associated with the focus.
+
+        A thought lives until a message was about it, one of its memories is no longer active, or newer ones take its
+        place.
+        """
+        seeds, used = Seeds(self.storage, self.settings, self.scope), {id_ for kept in said for id_ in kept.entries}
+        named = [*seeds.take(now), *seeds.recent(now)]  # maintenance may have taken them first
+        pairs = [*seeds.around(seen.focus, now, without=used), *((seed.first.id, seed.second.id) for seed in named)]
+        pairs += ((a, b) for one in state.thoughts if len(one.entries) == 2 for a, b in [one.entries])
+        since = {one.id: one.at for one in state.thoughts}
+        thoughts: dict[str, Thought] = {}
+        for pair in pairs:
+            id_ = self._thought_id(pair)
+            if used.isdisjoint(pair) and len(thoughts) < THOUGHTS and seeds.stands(*pair, now):
+                thoughts.setdefault(id_, Thought(id_, pair, since.get(id_, now)))
         for one in seen.threads:
             if one.due and one.id not in state.said and one.due - SOON <= now < one.due + timedelta(days=1):
-                held.setdefault(one.id, Thought(one.id, (one.entry,), now))
-        seeds = Seeds(self.storage, self.settings, self.scope)
-        for seed in [*seeds.take(now), *seeds.recent(now, since=since)]:  # maintenance may have taken them first
-            entries = (seed.first.id, seed.second.id)
-            id_ = entry_id(self.storage, self.scope, "thought", *entries)
-            held.setdefault(id_, Thought(id_, entries, now))
-        return replace(state, thoughts=tuple(held.values()))
+                thoughts[one.id] = Thought(one.id, (one.entry,), since.get(one.id, now))
+        return replace(state, thoughts=tuple(thoughts.values()))
+
+    def _thought_id(self, pair: tuple[str, ...]) -> str:
+        return entry_id(self.storage, self.scope, "thought", *sorted(pair))
 
     def _decide(
-        self, state: PresenceState, terms: Terms, said: Sequence[Kept], seen: Seen | None, now: datetime
+        self,
+        state: PresenceState,
+        terms: Terms,
+        said: Sequence[Kept],
+        seen: Seen | None,
+        reader: Reader,
+        now: datetime,
     ) -> tuple[Decision, Chosen | None]:
         """Return why the memory speaks or is silent, and what to speak of."""
         limits = self.settings[PresenceTuning]
@@ -197,7 +220,8 @@ class PresenceEngine:
         stands = [kept for kept in said if kept.message.status != "expired"]
         told = Told([w for kept in stands for w in kept.words], [w for kept in stands if kept.due for w in kept.words])
         spoken = {*state.said, *(id_ for kept in stands for id_ in kept.threads)}
-        chosen = choose(seen.items, state.threads, spoken, told, now, terms, limits)
+        items = reader.associated(seen, state.thoughts)
+        chosen = choose(items, state.threads, spoken, told, now, terms, limits)
         if chosen is None:
             return replace(scored, reason="nothing that it could say is due, or has been open for long"), None
         if chosen.due:
@@ -214,7 +238,7 @@ class PresenceEngine:
         items = list(chosen.items.values())
         writer = Writer(self.summariser if self.settings.presence.written else None, self.settings, terms.zone)
         text, by_model = writer.write(items, now)
-        points = [said for item in items for said in (item.said, item.since) if said]
+        points = [said for item in items for said in (item.said, item.since, item.associated) if said]
         entries = tuple(dict.fromkeys(point.entry.id for point in points))
         message = ProactiveMessage(
             id=entry_id(self.storage, self.scope, "message", *chosen.threads, now.isoformat(), version),

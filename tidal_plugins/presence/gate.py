@@ -17,8 +17,7 @@ _DELIVERED = ("taken", "answered", "ignored")
 def score(state: PresenceState, mood: Affect, now: datetime, settings: PresenceTuning) -> Decision:
     """Return the score of the gate, as a decision that is still open."""
     threads = sum(one.salience > settings.salient for one in state.threads)
-    since = now - timedelta(hours=settings.thought_hours)
-    seeds = sum(since < one.at <= now for one in state.thoughts)
+    seeds = sum(one.at <= now for one in state.thoughts)
     absence = 0.0 if state.heard is None else max(0.0, (now - state.heard) / timedelta(minutes=1))
     parts = gate(
         threads,

@@ -8,13 +8,15 @@ from datetime import datetime, time, timedelta
 
 from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.associations.store import ASSOCIATION
+from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sections import Newest
-from tidal_plugins.dossiers.sentences import AGENT
+from tidal_plugins.dossiers.sentences import AGENT, Sentence
+from tidal_plugins.dossiers.sentences import Reader as Sentences
 from tidal_plugins.english.intentions import SELF_HARM
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
-from tidal_plugins.model.presence import Attention, PresenceState, Terms
+from tidal_plugins.model.presence import Attention, PresenceState, Terms, Thought
 from tidal_plugins.presence.ticks import PresenceTuning
 from tidal_plugins.presence.unfinished import Unfinished, unfinished
 from tidal_plugins.secrets.finding import secrets
@@ -26,15 +28,23 @@ MAX_THREADS = 1_000
 """Threads that are held, the most salient."""
 
 
+FOCUS = 3
+"""Things said last, and threads, the most salient ones, that are in focus: what comes to mind comes with these."""
+TALK = timedelta(hours=2)
+"""Time before what was said last that belongs to the same talk, in its thread."""
 _TURNS = 50
 """Turns, the newest, among which the person's last one is looked for; what the memory said first has none of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the memory shows: the unfinished things by the ids of their threads, and the threads."""
+    """What the memory shows: the unfinished things by the ids of their threads, and the threads.
+
+    ``focus`` are the ids of the entries of the last talk and of the most salient threads.
+    """
 
     items: Mapping[str, Unfinished] = field(default_factory=dict)
+    focus: tuple[str, ...] = ()
     threads: tuple[Attention, ...] = ()
     links: tuple[tuple[int, int, float], ...] = ()
 
@@ -72,7 +82,7 @@ class Reader:
         said = self.storage.find(self.scope, Where(kinds={CONVERSATION}, episodes={before.id})) if before else []
         return before.occurred_at if before and said and all(entry.role == AGENT for entry in said) else None
 
-    def look(self, now: datetime) -> Seen:
+    def look(self, now: datetime, heard: Entry | None) -> Seen:
         """Read what is unfinished now, and what stirred the person of late."""
         settings = self.settings.model_copy(update={"time_zone": self.terms.zone})
         newest = Newest(self.storage, self.scope, settings, now)
@@ -80,7 +90,42 @@ class Reader:
         threads = [self._thread(id_, item, now) for id_, item in found.items()]
         threads += self._stirred(newest.entries, now)
         kept = sorted(threads, key=lambda one: -one.salience)[:MAX_THREADS]
-        return Seen({one.id: found[one.id] for one in kept if one.id in found}, tuple(kept), self._links(kept))
+        focus = [*(entry.id for entry in self.talk(heard)), *(one.entry for one in kept[:FOCUS])]
+        items = {one.id: found[one.id] for one in kept if one.id in found}
+        return Seen(items, tuple(dict.fromkeys(focus)), tuple(kept), self._links(kept))
+
+    def talk(self, heard: Entry | None) -> list[Entry]:
+        """Return the last things that the person said in the talk that ended with what they last said."""
+        if heard is None or heard.thread is None:
+            return [heard] if heard else []
+        since, until = heard.occurred_at - TALK, heard.occurred_at + timedelta(microseconds=1)
+        where = Where(kinds={CONVERSATION}, threads={heard.thread}, since=since, until=until)
+        said = self.storage.find(self.scope, where, limit=_TURNS, newest_first=True)
+        return [entry for entry in said if entry.role == "user"][:FOCUS]
+
+    def felt(self, heard: Entry | None) -> Affect:
+        """Return the mood when the person last spoke, with the arousal of the liveliest turn of that talk."""
+        moods = [entry.affect for entry in self.talk(heard) if entry.affect]
+        return replace(moods[0], arousal=max(one.arousal for one in moods)) if moods else Affect()
+
+    def associated(self, seen: Seen, thoughts: Iterable[Thought]) -> dict[str, Unfinished]:
+        """Return the unfinished things, each with what a thought seed associates it with that the person said."""
+        pairs = [one.entries for one in thoughts if len(one.entries) == 2]
+        others = self.storage.get(self.scope, {id_ for pair in pairs for id_ in pair})
+        said = {id_: best for id_, entry in others.items() if (best := self._stated(entry))}
+        found = dict(seen.items)
+        for id_, item in seen.items.items():
+            ids = [*dict.fromkeys(other for pair in pairs if item.said.entry.id in pair for other in pair)]
+            near = [said[other] for other in ids if other in said and other != item.said.entry.id]
+            if newest := max(near, key=lambda one: (one.entry.id in seen.focus, one.entry.occurred_at), default=None):
+                found[id_] = replace(item, associated=newest)
+        return found
+
+    def _stated(self, entry: Entry) -> Sentence | None:
+        """Return what the person states in an entry that may be quoted; nothing of a secret or of despair."""
+        if entry.kind != CONVERSATION or entry.role != "user" or secrets(entry.text) or SELF_HARM.search(entry.text):
+            return None
+        return max(Sentences(self.storage, self.scope).stated_by(entry), key=worth, default=None)
 
     def _open(self, items: Sequence[Unfinished]) -> list[Unfinished]:
         """Return things without those that were said beside a secret or in despair, and without what was said beside a

@@ -49,15 +49,16 @@ class PresenceTuning(Weights, group="presence"):
     plan: float = tunable(0.5, ge=0, le=1)
     question: float = tunable(0.5, ge=0, le=1)
     """Salience of a thread of each kind when it begins; what stirred somebody has its intensity."""
-    thought_hours: float = tunable(24.0, gt=0)
-    """Hours for which a thought seed counts."""
+    arousal_half_life: float = tunable(24.0, gt=0)
+    """Hours in which the arousal of the last talk halves. It is that of its liveliest turn: about .6 in a lively talk,
+    of which .5 is left after 255 minutes [Tidal §5]. The mood that recall goes by relaxes in 6 hours."""
     baseline: float = tunable(0.625, ge=-1, le=1)
     """Valence to which the mood relaxes between conversations: the middle of the .5 to .75 that the source reports of
     long absences [Tidal §5]. Arousal relaxes to 0."""
     fresh: float = tunable(30.0, ge=0)
-    """Hours for which nobody needs to be reminded of what they said."""
+    """Hours for which nobody needs to be reminded that something is due."""
     settled: float = tunable(72.0, ge=0)
-    """Hours after which something without a date may be brought up."""
+    """Hours after which something without a date may be brought up with which no thought seed has to do."""
     pause: float = tunable(30.0, ge=0)
     """Minutes after the person's last word in which nothing is said: a conversation may go on."""
     answer: float = tunable(24.0, gt=0)
@@ -118,16 +119,16 @@ def tick(state: PresenceState, settings: PresenceTuning, ticks: int = 1) -> Pres
     return replace(state, at=state.at + ticks * TICK, ticks=state.ticks + ticks, threads=threads)
 
 
-def mood(state: PresenceState, half_life: float, baseline: float) -> Affect:
+def mood(state: PresenceState, half_life: float, settings: PresenceTuning) -> Affect:
     """Return the mood at the last tick: what was felt when somebody last spoke, relaxed towards the baseline.
 
-    ``half_life`` in hours, ``baseline`` in [−1, 1]. Arousal relaxes to 0: nothing excites a memory that is left alone.
+    ``half_life`` is that of valence in hours. Arousal relaxes to 0: nothing excites a memory that is left alone.
     """
     if state.heard is None:
-        return Affect(baseline)
+        return Affect(settings.baseline)
     hours = hours_between(state.heard, state.at)
-    relaxed = scoring.relax(state.felt, hours, half_life=half_life, baseline=baseline)
-    calmed = scoring.relax(state.felt, hours, half_life=half_life, baseline=0.0)
+    relaxed = scoring.relax(state.felt, hours, half_life=half_life, baseline=settings.baseline)
+    calmed = scoring.relax(state.felt, hours, half_life=settings.arousal_half_life, baseline=0.0)
     return replace(relaxed, arousal=calmed.arousal)
 
 

@@ -12,6 +12,7 @@ from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import closes, is_report
 from tidal_plugins.english.intentions import CALLED_OFF, FICTION, INTENTION, REMIND, UNWANTED
 from tidal_plugins.english.sentences import plain
+from tidal_plugins.english.words import stem
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.entry import CONVERSATION, OWN, Entry
 
@@ -41,6 +42,8 @@ class Unfinished:
     due: date | None = None
     since: Sentence | None = None
     """What the person said since is done of it: «gave Ada 20 already»."""
+    associated: Sentence | None = None
+    """What the person said in another conversation that brings it to mind."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -96,7 +99,7 @@ def _ends(later: Sentence, item: Unfinished) -> bool:
     """Return whether a later sentence says that a thing is done or off, gives it another day, or does not want to hear
     of it."""
     shared = item.words & later.about
-    named = bool(item.said.marks & later.marks & {mark for mark in later.marks if mark.isalpha()})
+    named = not shared.isdisjoint(map(stem, item.said.marks | later.marks))  # a name may begin the other sentence
     if not shared or later.raw.endswith("?") or later.chance("question") >= _SURE:
         return False
     text = plain(later.raw)
@@ -115,7 +118,9 @@ def _ends(later: Sentence, item: Unfinished) -> bool:
 
 def _is_partly(later: Sentence, item: Unfinished) -> bool:
     """Return whether a report names another amount than the thing that it is of: 100 of 300 euros."""
-    told, all_ = (frozenset(filter(str.isdigit, said.marks)) for said in (later, item.said))
+    told, all_ = (
+        {*filter(str.isdigit, said.marks)} - {str(day.day) for day in said.days} for said in (later, item.said)
+    )
     return bool(told and all_) and told.isdisjoint(all_)
 
 

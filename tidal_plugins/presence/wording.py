@@ -79,11 +79,14 @@ def _said(entry: Entry) -> Message:
 
 def sentence(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:
     """Return a sentence that brings a thing up, with its day as seen from now: «That is tomorrow.»"""
-    told = _told(item, now, zone)
-    if item.since is None:
-        return told
-    day = _since(local(item.since.entry.occurred_at, zone).date(), local(now, zone).date())
-    return f"{told} Since then, {day}, you said: “{_quoted(item.since)}”"
+    told, today = _told(item, now, zone), local(now, zone).date()
+    if item.since:
+        day = _since(local(item.since.entry.occurred_at, zone).date(), today)
+        told += f" Since then, {day}, you said: “{_quoted(item.since)}”"
+    if item.associated and not item.due:
+        day = _since(local(item.associated.entry.occurred_at, zone).date(), today)
+        told += f" It came to mind with what you said {day}: “{_quoted(item.associated)}”"
+    return told
 
 
 def _told(item: Unfinished, now: datetime, zone: ZoneInfo) -> str:

@@ -233,17 +233,21 @@ def felt_alike(told: Sequence[Mapping[str, str]], embedder: Embedder, answer: st
             ids = lived(memory, clock, told, answer)
             agitated = follows(memory, told, ids, states)
             faint = {side: [fainter(one) for one in moods] for side, moods in states.items()}
-            calmly = follows(memory, told, ids, faint)
             bare = {side: [Affect(one.valence, one.arousal) for one in moods] for side, moods in states.items()}
             unnamed = follows(memory, told, ids, bare)
             orders = [memory.recall(pair["asked"], affect=Affect()).ids for pair in told]
+            calmly = [
+                memory.recall(pair["asked"], affect=one).ids == order
+                for pair, order in zip(told, orders, strict=True)
+                for one in (moods[0] for moods in faint.values())
+            ]
             glad_first = [above(order, glad, upset) for order, (glad, upset) in zip(orders, ids, strict=True)]
         off = Settings(tuning={"recall.feeling": 0.0, "recall.likeness": 0.0})
         with TidalMemory(path, embedder=embedder, clock=clock, emotion=None, settings=off) as memory:
             same = [memory.recall(pair["asked"]).ids == order for pair, order in zip(told, orders, strict=True)]
     return {
         "agitated": agitated,
-        "calm": calmly,
+        "order unchanged in a calm mood": 100 * sum(calmly) / len(calmly),
         "agitated, emotions not named": unnamed,
         "glad first without a mood": 100 * sum(glad_first) / len(told),
         "order unchanged without a mood": 100 * sum(same) / len(told),

@@ -117,14 +117,13 @@ def test_balanced_favours_the_speaker_that_the_query_names(open_memory: Any) -> 
     assert fused(memory.recall(f"{QUESTION} Ann")) == {"waltz": 0.55, "polka": 0.5}
 
 
-def test_balanced_lets_feeling_grow_with_intensity(open_memory: Any) -> None:
+def test_in_balanced_a_mood_counts_above_the_threshold_alone(open_memory: Any) -> None:
     affects = {"a": Affect(-0.4), "b": Affect(0.6)}
     memory = holding(open_memory, {"a": 0.5, "b": 0.5}, affects=affects, recall={**PLAIN, "feeling": 0.4})
-    share = 0.3 * 0.4 / 0.5
-    assert fused(memory.recall(QUESTION, affect=SAD)) == {"a": 0.5 + 0.4 * share, "b": 0.5}
+    for calm in (SAD, Affect(-0.5, 0.5), Affect(0.04)):
+        assert fused(memory.recall(QUESTION, affect=calm)) == {"a": 0.5, "b": 0.5}
     stirred = {"a": 0.5 + 0.4 * 0.7 * 0.6, "b": 0.5 - 0.4 * 0.7 * 0.4}
     assert fused(memory.recall(QUESTION, affect=STIRRED)) == stirred
-    assert fused(memory.recall(QUESTION, affect=Affect(0.04))) == {"a": 0.5, "b": 0.5}
 
 
 # all

@@ -95,7 +95,7 @@ def tidal(pool: Pool, question: Question, settings: Settings) -> Candidates:
 
     With no current affect it is the cosine alone.
     """
-    found, share = pool.near, _Feelings.of(question.affect, settings, gradual=False).share
+    found, share = pool.near, _Feelings.of(question.affect, settings, above_threshold=False).share
     near = np.maximum(0.0, found.cosine)
     blended = blend(near, question.affect.valence, _valence(found), 1 - share) if share else near
     parts = {"feeling": blended - near} if share else {}
@@ -111,14 +111,14 @@ def attention(pool: Pool, question: Question, settings: Settings) -> Candidates:
     decay counts as in the other profiles.
     """
     found, weights = pool.near, settings[RecallTuning]
-    feelings = _Feelings.of(question.affect, settings, gradual=False)
+    feelings = _Feelings.of(question.affect, settings, above_threshold=False)
     fused = reciprocal(found, weights)
     share = relevance(fused, fused.max(initial=0.0))
     found = replace(found, fused=fused, relevance=share, score=share)
     found = _weighed(found, question, settings, importance=1.0, lam=0.0 if weights.half_life else weights.decay)
     if weights.half_life:
         found = found.weighed("recency", halved(found, question.request.now, weights.half_life))
-    if feelings.presence:
+    if feelings.present:
         found = found.raised(_told({"emotion": weights.emotion * feelings.alike(found)}))
     return found
 
@@ -134,27 +134,24 @@ _PROFILES: Mapping[str, Callable[[Pool, Question, Settings], Candidates]] = {
 class _Feelings:
     """The weight of the mood in a recall.
 
-    ``presence``, in [0, 1], is how far there is a mood; none below the silence. ``share`` is how much feeling counts
-    against meaning, ``1 − α``, as far as there is a mood [Tidal §3.3]. ``faint`` is the length below which emotions
-    count in proportion to it.
+    ``present`` says whether there is a mood that counts. ``share`` is how much feeling counts against meaning then,
+    ``1 − α``, else 0 [Tidal §3.3]. ``faint`` is the length below which emotions count in proportion to it.
     """
 
     affect: Affect
-    presence: float
+    present: bool
     share: float
     faint: float
 
     @classmethod
-    def of(cls, affect: Affect, settings: Settings, *, gradual: bool) -> _Feelings:
-        """Return the weight of a mood. ``gradual``: below the threshold presence grows in proportion to the intensity,
-        so that a faint mood does not reorder everything at once."""
+    def of(cls, affect: Affect, settings: Settings, *, above_threshold: bool) -> _Feelings:
+        """Return the weight of a mood. One that is not ``above_threshold`` reorders nothing if only those count."""
         weights, intensity = settings[AffectTuning], affect.intensity
-        if intensity < weights.silence:
-            return cls(affect, 0.0, 0.0, weights.silence)
-        presence = min(1.0, intensity / weights.threshold) if gradual and weights.threshold else 1.0
+        if intensity < weights.silence or (above_threshold and intensity <= weights.threshold):
+            return cls(affect, False, 0.0, weights.silence)
         calm, stirred = settings[RecallTuning].alpha_calm, settings[RecallTuning].alpha_stirred
         share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=weights.threshold)
-        return cls(affect, presence, share * presence, weights.silence)
+        return cls(affect, True, share, weights.silence)
 
     def alike(self, found: Candidates) -> Reals:
         """Return how similar the emotions of memories are to the current ones, in [−1, 1]; NaN where there are none."""
@@ -276,7 +273,7 @@ def _discounts(found: Candidates, settings: RecallTuning) -> dict[str, Reals]:
 
 def _personal(found: Candidates, pool: Pool, question: Question, settings: Settings) -> dict[str, Reals]:
     """Return by name the additions for the speakers, times and moods of entries; NaN where there are none."""
-    weights, feelings = settings[RecallTuning], _Feelings.of(question.affect, settings, gradual=True)
+    weights, feelings = settings[RecallTuning], _Feelings.of(question.affect, settings, above_threshold=True)
     parts: dict[str, Reals] = {}
     if question.query.names:
         parts["speaker"] = np.where(_named(found, "speaker", question.query.names), weights.speaker, np.nan)
@@ -285,8 +282,8 @@ def _personal(found: Candidates, pool: Pool, question: Question, settings: Setti
         parts["time"] = np.where(near > 0, weights.time * near, np.nan)
     if feelings.share:
         parts["feeling"] = weights.feeling * feelings.share * (1 - np.abs(question.affect.valence - _valence(found)))
-    if feelings.presence:
-        parts["emotion"] = weights.likeness * feelings.presence * feelings.alike(found)
+    if feelings.present:
+        parts["emotion"] = weights.likeness * feelings.alike(found)
     return parts
 
 

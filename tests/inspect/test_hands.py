@@ -203,6 +203,13 @@ def test_a_memory_is_pinned_let_go_and_restored(knowing: Desk, clock: FrozenCloc
     assert "finds it again" in knowing.press("/health", "restore")
 
 
+def test_names_that_may_be_one_are_proposed_on_the_page(knowing: Desk) -> None:
+    for name in ("Katherine Smith", "Kathrine Smith"):
+        knowing.memory.graph.relate(name, "knows", "Ana", subject_type="person")
+    assert "They are one" in knowing.press("/graph?name=Katherine+Smith", "merge", place=1)
+    assert knowing.memory.graph.entity("Kathrine Smith").name == "Katherine Smith"
+
+
 def test_entities_are_merged_and_parted(knowing: Desk) -> None:
     assert "They are one" in knowing.press("/graph?name=checkout", "merge", absorb="billing")
     assert knowing.memory.graph.entity("billing").name == "checkout"

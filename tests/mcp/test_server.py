@@ -157,7 +157,7 @@ async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
 async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
     async with served(db, allow_writes=True) as talk:
         tools = await talk.tools()
-        assert tools.keys() == READING | {"remember", "remember_fact", "relate", "correct", "forget"}
+        assert tools.keys() == READING | {"remember", "remember_fact", "relate", "correct", "same_entity", "forget"}
         assert tools["forget"]["annotations"]["destructiveHint"]
         saved = await talk.data("remember", text="The harbour office closes at noon on Fridays.")
         found = await talk.data("memory_search", query="When does the harbour office close?")
@@ -183,11 +183,28 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
         assert home.threads == (f"session {session.id}",)
 
 
+async def test_names_that_may_be_one_are_listed_made_one_and_two_again(db: Path) -> None:
+    with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
+        for name in ("Katherine Smith", "Kathrine Smith", "John Smith"):
+            memory.graph.relate(name, "knows", "Ana", subject_type="person")
+    async with served(db, allow_writes=True) as talk:
+
+        async def said(tool: str, /, **arguments: Any) -> str:
+            return text(await talk.call(tool, **arguments))
+
+        assert "Katherine Smith may be: Kathrine Smith." in await said("same_entity", name="Katherine Smith")
+        both = {"name": "Katherine Smith", "other": "Kathrine Smith"}
+        assert "from now on" in await said("same_entity", **both)
+        assert "Kathrine Smith" in await said("entity_lookup", name="Katherine Smith")
+        assert "two again" in await said("same_entity", same=False, **both)
+        assert "NotFound" in await talk.refusal("same_entity", same=False, **both)
+
+
 async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
     with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
         memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
     async with served(db, allow_writes=True, policy="notes") as talk:
-        assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate", "correct"}
+        assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate", "correct", "same_entity"}
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
         assert told.startswith("Not done. PolicyViolation: ")

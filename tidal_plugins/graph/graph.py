@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.embedding.identity import scale_of
-from tidal_plugins.errors import InvalidInput
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph import portable
 from tidal_plugins.graph.card import Card, card_of, newest_of
 from tidal_plugins.graph.indexing.forgetting import erase_entries, remove_support
@@ -20,6 +20,7 @@ from tidal_plugins.graph.records.relations import KINDS, Validity
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
+from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.capabilities import question
@@ -120,6 +121,19 @@ class KnowledgeGraph(GraphQueries):
             mark_around(self._storage, self._scope, self._clock(), [undone.kept, undone.absorbed])
             return undone
 
+    def split(self, keep: str, absorbed: str) -> Merge:
+        """Undo the merge by which ``absorbed``, a name or an id, goes by ``keep``. Raises ``NotFound``."""
+        kept = self.entity(keep).id
+        with self._storage.snapshot():
+            graph, found = self._graph(), [one for one in self.merges() if one.undone_at is None]
+            known = nodes(self._storage, self._scope, {one.absorbed for one in found})
+            of_it = [one for one in found if graph.merged.root(one.absorbed) == kept]
+        named = {one.absorbed: normal(known[one.absorbed].name) for one in of_it if one.absorbed in known}
+        for one in reversed(of_it):
+            if absorbed == one.absorbed or named.get(one.absorbed) == normal(absorbed):
+                return self.undo(one)
+        raise NotFound(f"{shown(absorbed)} was not merged into {shown(keep)}; merges() lists what was")
+
     # other graphs
 
     def export(self, format: Format = "graphml") -> str:
@@ -152,6 +166,7 @@ class KnowledgeGraph(GraphQueries):
 
     acard = in_thread(card)
     aproposals = in_thread(proposals)
+    asplit = in_thread(split)
     amerge = in_thread(merge)
     amerges = in_thread(merges)
     aundo = in_thread(undo)

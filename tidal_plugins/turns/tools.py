@@ -271,6 +271,25 @@ def saved_as(entry: Entry) -> str:
     return f"Saved as [{entry.citation}]."
 
 
+PROPOSED = 100
+"""Pairs that may be one, the likeliest, among which those of a name are looked for."""
+
+
+def same_entity(memory: TidalMemory, name: str, other: str | None, *, same: bool = True) -> str:
+    """Make two entities one, or two again, and return a sentence; without ``other``, the names that may be the same."""
+    graph = memory.graph
+    kept = graph.entity(name)
+    if other is None:
+        pairs = [(one.first, one.second) for one in graph.proposals(PROPOSED) if kept in (one.first, one.second)]
+        named = [inert(b.name if a == kept else a.name) for a, b in pairs]
+        return f"{inert(kept.name)} may be: {', '.join(named)}." if named else f"No name is like {inert(kept.name)}."
+    if same:
+        graph.merge(kept.id, graph.entity(other).id)
+        return f"{inert(other)} is {inert(kept.name)} from now on."
+    graph.split(kept.id, other)
+    return f"{inert(kept.name)} and {inert(other)} are two again."
+
+
 def relate(memory: TidalMemory, subject: str, predicate: str, object: str, **fields: Any) -> str:
     """State a relation of the model's, and return a sentence with what it ended. ``fields`` are those of
     ``graph.relate``."""

@@ -29,11 +29,13 @@ from tidal_plugins.turns.answers.answer import (
     ANSWER_CHARS,
     RELATE,
     REMEMBER_FACT,
+    SAME_ENTITY,
     Arguments,
     CorrectArguments,
     FactArguments,
     ForgetArguments,
     RelateArguments,
+    SameArguments,
     SaveArguments,
     summary,
 )
@@ -228,6 +230,12 @@ class Writes:
         entry = self._memory.entries.correct(said[0] if named.kind == EPISODE else named.id, asked.text)
         return f"Corrected: [{entry.citation}].", {"citation": entry.citation, "left": self._left()}
 
+    def same_entity(self, asked: SameArguments) -> tuple[str, Wire]:
+        """Make two entities one or two, or list what may be one; return a sentence. Raises ``PolicyViolation``."""
+        if asked.other is not None:
+            self._current().permit("remember")
+        return tools.same_entity(self._memory, asked.name, asked.other, same=asked.same), {"left": self._left()}
+
     def forget(self, asked: ForgetArguments) -> tuple[str, Wire]:
         """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""
         tags = {asked.tag} if asked.tag else set()
@@ -272,6 +280,7 @@ WRITE_TOOLS: Mapping[str, WriteTool] = {
     "remember_fact": WriteTool("remember", "Remember a fact", REMEMBER_FACT, FactArguments, Writes.relate),
     "relate": WriteTool("remember", "Relate", RELATE, RelateArguments, Writes.relate),
     "correct": WriteTool("remember", "Correct", CORRECT, CorrectArguments, Writes.correct),
+    "same_entity": WriteTool("remember", "Same entity", SAME_ENTITY, SameArguments, Writes.same_entity),
     "forget": WriteTool("forget", "Forget", FORGET, ForgetArguments, Writes.forget),
 }
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from difflib import SequenceMatcher
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -132,6 +133,9 @@ Embed = Callable[[Sequence[str]], Sequence["NDArray[np.float32]"]]
 
 SHARED = 0.3
 """Share of the rare groups of letters that two names must have in common to be compared at all."""
+SPELT = 0.8
+"""Share of the letters of two words in order, from which on one may be the other, written otherwise: «Kathrine» and
+«Catherine» have .82."""
 COMMON = 100
 """Names from which on a group of letters is too common to be compared by."""
 
@@ -157,6 +161,9 @@ def likely(
     close = [p for p in _close(people, known) if frozenset(p) not in apart and people[p[0]] != people[p[1]]]
     similar = map(scale.of_texts, _similarities(close, people, embed))
     found += [(s, "similar names", pair) for pair, s in zip(close, similar, strict=True) if s >= threshold]
+    named = {pair for *_, pair in found}
+    spelt = [(_spelling(people[a], people[b]), "similar spelling", (a, b)) for a, b in close if (a, b) not in named]
+    found += [one for one in spelt if one[0]]
     return sorted(found, key=lambda item: (-item[0], item[2]))
 
 
@@ -195,6 +202,18 @@ def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed)
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     rows = dict(zip(ids, vectors, strict=True))
     return [float(rows[a] @ rows[b]) for a, b in pairs]
+
+
+def _spelling(name: str, other: str) -> float:
+    """Return how alike two names are spelt, in [0, 1]; 0 unless each word is spelt much like the other name's."""
+    pairs = list(zip(name.split(), other.split(), strict=False))
+    if len(name.split()) != len(other.split()) or not all(_alike(*pair) for pair in pairs):
+        return 0.0
+    return SequenceMatcher(None, name, other, autojunk=False).ratio()
+
+
+def _alike(word: str, other: str) -> bool:
+    return word == other or SequenceMatcher(None, word, other, autojunk=False).ratio() >= SPELT
 
 
 def _letters(name: str) -> frozenset[str]:

@@ -65,6 +65,10 @@ REMEMBER_FACT = (
     "It replaces an earlier value where there can be only one. Only what was said or found out, never a guess."
 )
 
+SAME_ENTITY = (
+    "Make two names of the graph one person or thing, or two again; or list the names that may be the same. Do so only "
+    "when the user has said it."
+)
 RELATE = (
     "Write down how two people or things are related, such as Ana, manager_of, Ben; or that they are not, or are no "
     "longer. Only what was said or found out, never a guess."
@@ -250,6 +254,12 @@ class RelateArguments(Arguments):
     ended: Flag = Field(False, description="Whether it was so and is over.")
     since: Time | None = USUAL
     until: Time | None = Field(None, description="Until when it is so, ISO 8601.")
+
+
+class SameArguments(Arguments):
+    name: Name = Field(description="The name of a person or a thing in the graph, by which it shall go.")
+    other: Name | None = Field(None, description="Another name for it. Without one, those that may be it are listed.")
+    same: Flag = Field(True, description="Whether both are one; false takes back that they were made one.")
 
 
 class ForgetArguments(Arguments):

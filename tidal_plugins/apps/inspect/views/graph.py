@@ -66,8 +66,19 @@ def _shown(page: Page, entity: Entity) -> Response:
         ),
         history=history,
         dates=sorted(dates),
+        alike=_alike(memory, entity),
         merges=[merge for merge in known.merges() if merge.undone_at is None and merge.kept == entity.id],
     )
+
+
+PROPOSED = 100
+"""Pairs that may be one, the likeliest, among which those of an entity are looked for."""
+
+
+def _alike(memory: TidalMemory, entity: Entity) -> list[Entity]:
+    """Return the entities that may be the same."""
+    pairs = [(one.first, one.second) for one in memory.graph.proposals(PROPOSED)]
+    return [other for pair in pairs for one, other in (pair, pair[::-1]) if one.id == entity.id]
 
 
 def _node(one: Neighbour, words: Mapping[str, str]) -> Node:

@@ -11,8 +11,9 @@ from tidal_plugins.facts.invalidation import SUPERSEDE, SupersessionFinder, Supe
 from tidal_plugins.graph.handlers import READ, GraphEntries, ModelReading, TurnReading
 from tidal_plugins.graph.indexing.stale import ENTRIES
 from tidal_plugins.graph.reader.budget import MODEL, Budget
-from tidal_plugins.ingestion.episodes import read_corrected, summarised
+from tidal_plugins.ingestion.episodes import SUMMARISE, read_corrected, summarised
 from tidal_plugins.ingestion.indexing import INDEX, EntryIndexer
+from tidal_plugins.ingestion.summaries import EpisodeSummaries
 from tidal_plugins.ingestion.uses import LINK, Linker
 from tidal_plugins.ingestion.writer import IngestionTuning, Writer, message_entry_id, stand_alone
 from tidal_plugins.jobs.handler import Done, Handler, run
@@ -28,7 +29,7 @@ from tidal_plugins.reading.sentences import TAG, SentenceReading
 if TYPE_CHECKING:
     from tidal_plugins.facts.mapping import Facts
 
-KINDS = (INDEX, LINK, SUPERSEDE, TAG, READ, ENTRIES, MODEL)
+KINDS = (INDEX, LINK, SUPERSEDE, TAG, READ, ENTRIES, MODEL, SUMMARISE)
 """The kinds of jobs."""
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class Handlers:
     read: TurnReading
     entries: GraphEntries
     model: ModelReading
+    summaries: EpisodeSummaries
 
     @classmethod
     def of(cls, writer: Writer, tagger: SentenceTagger | None, extractor: GraphExtractor | None) -> Self:
@@ -73,12 +75,14 @@ class Handlers:
                 settings[IngestionTuning].summary_chars,
                 partial(summarised, writer),
             ),
+            summaries=EpisodeSummaries(writer, budget),
         )
 
     def in_order(self, *, graph: bool) -> Sequence[Handler[Any]]:
         """Return the handlers in the order in which a worker asks them, without the reading if ``graph`` is off."""
         first = (self.index, self.link, self.supersede, self.tag)
-        return (*first, self.read, self.entries, self.model) if graph else (*first, self.entries, self.model)
+        read = (self.read,) if graph else ()
+        return (*first, *read, self.entries, self.model, self.summaries)
 
     def do(
         self,

@@ -63,7 +63,7 @@ class TidalMemory(View):
         read_only: whether only to read the file, which must be there. What would write raises ``ReadOnly``.
         embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
-        summariser: writes dossiers and consolidated facts. Default: extracts.
+        summariser: writes dossiers, consolidated facts and, later, the summaries of episodes. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.
         graph_extractor: reads entities and relations. Default: rules.
         redactor: finds the secrets that are replaced before anything is stored. Default: :class:`DefaultRedactor`.

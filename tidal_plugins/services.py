@@ -109,7 +109,8 @@ def assemble(
 ) -> Services:
     """Return the services of an open store. Each part is made of those before it."""
     replica = None if settings.storage.read_url is None else open_replica(storage, settings.storage)
-    embedder, own, model = StoreEmbedder(components.embeds, storage), secret(storage), AgentModel()
+    embedder, own = StoreEmbedder(components.embeds, storage), secret(storage)
+    model = AgentModel(summariser=components.summariser)
     emotion = DefaultEmotion(lambda: embedder.embedder) if components.emotion is ... else components.emotion
     jobs = Jobs(storage, settings[JobTuning], clock, Throttle(settings[JobTuning].quiet), KINDS)
     redaction = Redaction(components.redactor or DefaultRedactor(), settings.recording.secrets, own)

@@ -204,7 +204,13 @@ async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
     with TidalMemory(db, scope=SCOPE, embedder=HashingEmbedder()) as memory:
         memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
     async with served(db, allow_writes=True, policy="notes") as talk:
-        assert (await talk.tools()).keys() == READING | {"remember", "remember_fact", "relate", "correct", "same_entity"}
+        assert (await talk.tools()).keys() == READING | {
+            "remember",
+            "remember_fact",
+            "relate",
+            "correct",
+            "same_entity",
+        }
         assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
         told = await talk.refusal("remember", text="The shed needs a new roof.")
         assert told.startswith("Not done. PolicyViolation: ")

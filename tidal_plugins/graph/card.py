@@ -28,6 +28,7 @@ _VERBS = {
     "has_version": ("have", "version"), "located_in": (_BE, "in"), "has_status": (_BE, ""),
     "configured_as": (_BE, "configured as"), "raises": ("raise", ""), "extends": ("extend", ""),
     "tests": ("test", ""), "passes": ("pass", "in"), "fails": ("fail", "in"), "fails_at": ("fail", "at"),
+    "has_purpose": ("have", "the purpose"),
 }  # fmt: skip
 """The verb of a predicate in its basic form, and the words after it."""
 _PAST = {"created": "created", "visited": "visited", "decided": "decided", "chose": "chose", "promised": "promised"}
@@ -121,6 +122,8 @@ def _special(subject: str, predicate: str, object_: str, *, plural: bool) -> str
 
 def _reported(subject: str, object_: str) -> str:
     """Return what somebody said of themselves as another tells it: «Ada likes their garden», «You like your garden»."""
+    if object_.startswith("“"):
+        return object_  # it is quoted
     who = subject.casefold()
     if who in _SELVES or " " not in object_:
         return object_

@@ -22,7 +22,7 @@ from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import Episode, Message
 from tidal_plugins.model.graph import Extracted
-from tidal_plugins.protocols import GraphExtractor, TurnReader
+from tidal_plugins.protocols import GraphExtractor, Summariser, TurnReader
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 
@@ -60,10 +60,11 @@ def asked(ask: Callable[[], R], seconds: float, stopped: Callable[[], bool], nam
 
 @dataclass(slots=True)
 class AgentModel:
-    """The model that reads turns beside the rules. ``None`` if nobody does: then no turn is stored for it, and those
-    that other processes have stored are left to them."""
+    """The model that reads turns beside the rules, and the one that summarises them. ``None`` if nobody does: then no
+    turn is stored for it, and those that other processes have stored are left to them."""
 
     reader: TurnReader | None = None
+    summariser: Summariser | None = None
 
 
 @dataclass(frozen=True)

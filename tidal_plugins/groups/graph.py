@@ -72,6 +72,7 @@ class Graph(KnowledgeGraph):
             done = do(handler, limit=most, failed=failed)
             written = do(handlers.entries, failed=failed).results
             found = sum([*done.results, *written], found + Extracted(failed=done.failed))
+        do(handlers.summaries, limit=most, failed=failed)
         return found
 
     def read_with(self, reader: Any) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 TOOL_TAG = "tool:"
 
+SUMMARISE = "job:summarise"
+"""Jobs by episode, for the summariser."""
+
 TURNS = "turns"
 """Collection of counters: the number of the last turn of each thread."""
 

@@ -16,7 +16,7 @@ from tidal_plugins.facts.invalidation import SUPERSEDE, may_replace
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by, to_entry
+from tidal_plugins.ingestion.episodes import SHOWS, SUMMARISE, TURNS, cited_by, to_entry
 from tidal_plugins.ingestion.gate import ADMISSIONS, GateTuning, counted, decided
 from tidal_plugins.ingestion.plan import Plan, Prepared, Stored
 from tidal_plugins.ingestion.uses import enqueue_links, strengthen
@@ -174,7 +174,9 @@ def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Col
     if settings.graph.supersession:
         enqueue(writer.storage, scope, SUPERSEDE, jobs, now, replacing=grown)
     readers = [READ] if settings.graph.enabled else []
-    for kind in [*readers, MODEL] if writer.model.reader else readers:
+    if writer.model.reader or writer.model.summariser:  # of two who may write summaries, the reader does
+        readers.append(MODEL if writer.model.reader else SUMMARISE)
+    for kind in readers:
         enqueue(writer.storage, scope, kind, jobs, now, replacing=grown, by=writer.jobs.throttle.name)
     return bool(jobs)
 

@@ -25,7 +25,7 @@ PREDICATES = frozenset(
         "mentor_of teacher_of coach_of sister_of brother_of mother_of father_of daughter_of son_of child_of "
         "grandchild_of wife_of husband_of girlfriend_of boyfriend_of widow_of twin_of grandmother_of grandfather_of "
         "aunt_of uncle_of cousin_of niece_of nephew_of godmother_of godfather_of stepmother_of stepfather_of "
-        "stepson_of stepdaughter_of brother_in_law_of sister_in_law_of relative_of"
+        "has_purpose stepson_of stepdaughter_of brother_in_law_of sister_in_law_of relative_of"
     ).split()
 )
 """The predicates that the rules read; a model may say others, in snake case."""

@@ -25,6 +25,7 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
@@ -84,12 +85,16 @@ BY_FILE = frozenset([*SCRIPTS, "python"])
 
 
 class Definition(NamedTuple):
-    """A class, function or table by its qualified name, with its line, counted from 0, and the class around it."""
+    """A class, function or table by its qualified name, with its line, counted from 0, and the class around it.
+
+    ``doc`` is the first sentence of its docstring, or of the comment right before it.
+    """
 
     name: str
     kind: str
     line: int
     owner: str | None = None
+    doc: str = ""
 
 
 class Base(NamedTuple):
@@ -228,6 +233,30 @@ class _Called(NamedTuple):
     line: int
 
 
+def _doc(node: Node) -> str:
+    """Return the first sentence of the string that a definition begins with, or of the comment right before it."""
+    body = node.child_by_field_name("body")
+    first = body.named_children[0] if body is not None and body.named_children else None
+    inner = first.named_children[0] if first is not None and first.named_children else first
+    before = node if node.prev_named_sibling is not None or node.parent is None else node.parent
+    comment = before.prev_named_sibling
+    if inner is not None and inner.type == "string":
+        doc = inner
+    elif comment is not None and "comment" in comment.type and comment.end_point[0] >= before.start_point[0] - 1:
+        doc = comment
+    else:
+        return ""
+    words = " ".join(line.strip(_MARKS) for line in (doc.text or b"").decode("utf-8", "replace")[:MAX_DOC].splitlines())
+    spans = sentences(words.strip())
+    return words.strip()[slice(*spans[0])] if spans else ""
+
+
+_MARKS = " \t\"'#/*!-"
+"""Characters around the words of docstrings and comments."""
+MAX_DOC = 400
+"""Characters of a docstring that are read."""
+
+
 @dataclass(slots=True)
 class _Reading:
     """Takes what a query found in order. Calls are resolved at the end, when all classes and fields are known."""
@@ -282,7 +311,7 @@ class _Reading:
         qualified = f"{owner}.{name}" if owner else name
         if name and len(qualified) < 200 and len(self.found.definitions) < MAX_DEFINED:
             line = captures["name"][0].start_point[0]
-            self.found.definitions.setdefault(qualified, Definition(qualified, kind, line, owner))
+            self.found.definitions.setdefault(qualified, Definition(qualified, kind, line, owner, _doc(node)))
         if kind == "class":
             self.scope.owner, self.scope.function = qualified, None
         else:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from tidal_plugins.actions.paths import normal
+from tidal_plugins.english.sentences import shortened
 from tidal_plugins.graph.code.outline import BY_FILE, SCRIPTS, Call, Import, Outline
 from tidal_plugins.graph.code.project import LIKELY, SURE, Fact, Project, Thing, dotted, matches
 from tidal_plugins.patterns import lazy_re
@@ -19,6 +20,8 @@ _TEST_FILE = lazy_re(
 _TEST_NAME = lazy_re(r"(?:^|\.)(?:test|Test|should|it_)[^.]*$")
 _NAMED_TESTS = frozenset([*SCRIPTS, "python", "go", "bash", "c", "cpp"])
 """Languages in which a test is told by its function's name; in the others a test file has tests and little else."""
+MAX_PURPOSE = 160
+"""Characters of a docstring's first sentence that are kept."""
 MIN_WORD = 4
 """Characters of an object's name from which on it may tell a class: ``db`` and ``it`` end many."""
 DRIVERS = {
@@ -68,6 +71,9 @@ class CodeRelations:
         for each in self.outline.definitions.values():
             if each.name not in self.names:
                 continue
+            if each.doc:
+                purpose = Thing(f"“{shortened(each.doc, MAX_PURPOSE)}”", "purpose")
+                yield Fact(self._own(each.name), "has_purpose", purpose, each.line)
             owner = each.owner or each.name.rpartition(".")[0]
             if owner in self.names and owner in self.outline.definitions:
                 yield Fact(self._own(owner), "contains", self._own(each.name), each.line)

@@ -17,6 +17,7 @@ from tidal_plugins.graph.code.reader import CodeReader, CodeReading
 from tidal_plugins.graph.handlers import EpisodesOf, asked
 from tidal_plugins.graph.indexing.joining import join_relatives, join_shorter, with_full_paths
 from tidal_plugins.graph.indexing.writing import WriteBatch, apply, to_batches
+from tidal_plugins.graph.reading.lessons import lessons
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.delimiters import Delimiters
@@ -143,7 +144,8 @@ class EpisodeReader:
         texts = [blanked(text)[:MAX_CHARS] for text in said]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)
-        return [self._reading(episode, position, extraction) for position, extraction in pairs]
+        readings = [self._reading(episode, position, extraction) for position, extraction in pairs]
+        return readings if self.extractor else [*readings, *lessons(episode, readings)]
 
     def _reading(self, episode: Episode, position: int, extraction: Extraction) -> Reading:
         message = episode.messages[position]

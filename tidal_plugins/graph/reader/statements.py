@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 from tidal_plugins.english.dates import named_days, with_dates
 from tidal_plugins.english.faithful import names_in, unsupported
@@ -127,10 +127,17 @@ def _add_fact(found: Checked, one: ToldFact, status: str, text: NumberedText, sp
 
 
 def _summary(told: str, texts: Sequence[NumberedText], max_chars: int) -> tuple[str, int]:
-    """Return the sentences of a summary whose numbers, dates, names and quotations the episode has, as many as fit, and
-    how many have others. A word that begins a sentence and that the episode does not have may be a name, too."""
     said = "\n".join(f"{text.speaker}: {with_dates(text.text, text.at)}" for text in texts)
     days = {day for text in texts for day in (text.at.date(), *named_days(text.text, text.at))}
+    return borne_out(told, said, days, max_chars)
+
+
+def borne_out(told: str, said: str, days: Collection[date], max_chars: int) -> tuple[str, int]:
+    """Return the sentences of a summary whose numbers, dates, names and quotations an episode has, as many as fit, and
+    how many have others. A word that begins a sentence and that the episode does not have may be a name, too.
+
+    ``said`` is all of the episode, and ``days`` are those that it is about.
+    """
     names, stems, kept, refused = names_in(said), set(terms(said)), "", 0
     for start, end in sentences(told):
         more = f"{kept} {told[start:end]}".strip()

@@ -81,7 +81,8 @@ def _read(said: Sentence, today: date) -> Unfinished | None:
         return None
     days = [day for day in said.days if day >= entry.occurred_at.date()]
     if said.by_agent:
-        return Unfinished("promise", said, min(days, default=None)) if said.part == "open" else None
+        several = bool(days) and max(days) - min(days) > RANGE  # «it moves from the 9th to the 16th»
+        return Unfinished("promise", said, min(days, default=None)) if said.part == "open" and not several else None
     if entry.trust < OWN or not is_own(entry) or said.was or (days and max(days) < today):
         return None
     text = plain(said.raw)
@@ -90,7 +91,13 @@ def _read(said: Sentence, today: date) -> Unfinished | None:
     if INTENTION.match(text) or REMIND.match(text) or (said.part == "open" and said.chance("request") >= _SURE):
         return None if said.raw.endswith("?") else Unfinished("task", said, max(days, default=None))
     ahead = [day for day in days if day >= today]
-    if not ahead or not said.has("plan") or max(days) - min(days) > RANGE or len(said.about) < _LEAST_WORDS:
+    if (
+        not ahead
+        or not said.has("plan")
+        or said.denies
+        or max(days) - min(days) > RANGE
+        or len(said.about) < _LEAST_WORDS
+    ):
         return None
     return Unfinished("plan", said, min(ahead))
 

@@ -17,6 +17,7 @@ from datetime import timedelta
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     with TemporaryDirectory(prefix="tidal-capsule-") as folder:
         clock, settings = FrozenClock(NOON), Settings(graph={"enabled": False, "supersession": False})
-        parts = {"embedder": HashingEmbedder(64), "emotion": None, "tagger": Tagger()}
+        parts: dict[str, Any] = {"embedder": HashingEmbedder(64), "emotion": None, "tagger": Tagger()}
         with TidalMemory(Path(folder, "m.db"), **parts, settings=settings, clock=clock) as memory:
             told, done = said(args.data), 0
             for size in sorted(args.turns):

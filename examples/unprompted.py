@@ -2,7 +2,7 @@
 255 minutes of silence. Runs offline, in a time of its own: the clock is a stand-in."""
 
 import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tidal_plugins import TidalMemory
@@ -33,11 +33,11 @@ with tempfile.TemporaryDirectory() as folder:
             memory.record(words, "Congratulations to all of you!", thread="contest")
             clock.advance(minutes=2)
 
-        heard = memory.presence.step().state.heard
         while not (step := memory.presence.step()).message:
             clock.advance(minutes=1)  # a tick of the source
-        print(f"after {(clock() - heard) / timedelta(minutes=1):.0f} minutes: {step.decision}")
+        print(f"after {step.decision.counts['absence']:.0f} minutes: {step.decision}")
         print(step.decision.counts)
-        message = memory.presence.take()
+        message = step.message
+        memory.presence.take()
         print(message)
         print(f"about a {message.kind}; it rests on {' and '.join(message.citations)}")

@@ -207,8 +207,8 @@ def _admission_row(admission: Admission | None) -> str | None:
 def _admission(row: str | None) -> Admission | None:
     if row is None:
         return None
-    *weighed, expires_at = json.loads(row)
-    return Admission(*weighed, _time(expires_at))
+    importance, intensity, surprise, salience, why, expires_at = json.loads(row)
+    return Admission(importance, intensity, surprise, salience, why, _time(expires_at))
 
 
 def _tier(id_: str, row: Row) -> Tier | None:

@@ -35,7 +35,7 @@ def test_a_model_may_word_what_its_sources_say(open_memory, days_of):
     model = Scripted("Tomorrow is Thursday: you wanted to pay the plumber 80 euros.")
     message = said(open_memory, days_of, model)
     assert (message.text, message.written_by_model) == (model.texts[0], True)
-    [(purpose, given)] = model.asked
+    [(purpose, given)] = [each for each in model.asked if each[0] == "message"]
     assert purpose == "message"
     assert given[0] == DEBT
     assert message.citations

@@ -11,6 +11,7 @@ from tidal_plugins.associations.store import Association, AssociationStore, Asso
 from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import Reader
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
+from tidal_plugins.embedding.identity import scale_of
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope, bare_id, derive_id
@@ -97,11 +98,12 @@ class Seeds:
         """
         near, where = self.settings[SeedTuning].near, active(now, kinds=PRIMARY_KINDS, exclude=without)
         pairs: dict[frozenset[str], Association] = {}
+        scale = scale_of(self.storage)
         vectors = passage_vectors(self.storage, self.scope, [id_ for id_ in focus if id_ not in without])
         for span, unit in zip(vectors.spans, vectors.units, strict=True):
             for match in self.storage.nearest(self.scope, unit, _NEAREST, where):
-                if match.score >= near:
-                    pairs.setdefault(frozenset((span.id, match.id)), Association(span.id, match.id, match.score))
+                if (score := scale.of_texts(match.score)) >= near:
+                    pairs.setdefault(frozenset((span.id, match.id)), Association(span.id, match.id, score))
         found = self._seeds(sorted(pairs.values(), key=lambda pair: -pair.weight), now, asked=True)
         own = (seed for seed in found if ANSWERED not in (seed.first.role, seed.second.role))
         return [(seed.first.id, seed.second.id) for seed in islice(own, self.settings[SeedTuning].most)]

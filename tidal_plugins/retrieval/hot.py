@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from tidal_plugins.embedding.identity import QueryVector, scale_of
+from tidal_plugins.protocols import Embedder
 from tidal_plugins.retrieval.boost import SessionSignals
 from tidal_plugins.retrieval.candidates import Candidates, candidates
 from tidal_plugins.retrieval.rank import halved
@@ -17,7 +19,9 @@ from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 
 
-def hot(storage: Storage, request: Request, signals: SessionSignals, settings: Settings) -> tuple[Channels, Candidates]:
+def hot(
+    storage: Storage, embedder: Embedder, request: Request, signals: SessionSignals, settings: Settings
+) -> tuple[Channels, Candidates]:
     """Return the entries of a scope that may be hot, by recency times importance; signals are added later.
 
     They are the first by that, what has signals, and what has words of the session's annotations. Call it inside a
@@ -25,7 +29,8 @@ def hot(storage: Storage, request: Request, signals: SessionSignals, settings: S
     """
     columns, weights, where = storage.columns(request.scope), settings[RecallTuning], request.where
     corpus = storage.statistics(request.scope).corpus
-    channels = Channels(storage, request.scope, to_query("", ()), np.zeros(0, np.float32), where, columns, corpus)
+    nothing = QueryVector(np.zeros(0, np.float32), embedder, scale_of(storage))
+    channels = Channels(storage, request.scope, to_query("", ()), nothing, where, columns, corpus)
     rows = np.flatnonzero(columns.passes(np.arange(columns.arrays.rows), where))
     size = max(2 * request.limit, weights.pool)
     found = _scored(candidates(columns, rows), request, weights)

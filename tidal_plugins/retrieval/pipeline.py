@@ -107,7 +107,7 @@ class Recaller:
         with self.storage.snapshot():
             today = request.where.known_at is None
             signals = self.boosts.signals(request.scope, request.session, request.now, shared=today)
-            channels, found = hot(self.storage, request, signals, self.settings)
+            channels, found = hot(self.storage, self.embedder.embedder, request, signals, self.settings)
             words = partial(self.boosts.words, request.scope, read=channels.entries)
             ranked = boosted(found.by_score(), signals, words)
             entries = channels.entries(ranked.ids, request.limit)

@@ -63,7 +63,7 @@ class EpisodeSummaries(Handler[int]):
         summariser, settings = self.writer.model.summariser, self.writer.settings
         assert summariser is not None
         messages = without_shown(episode, self.writer.delimiters).messages
-        told = tuple(replace(message, text=masked(message.text)) for message in messages)
+        told = tuple(replace(message, text=masked(message.text), reasoning="") for message in messages)
         sources, at = [Source(episode.id, told, episode.occurred_at)], episode.occurred_at
         try:
             self.budget.take_call(scope, self.writer.jobs.now())

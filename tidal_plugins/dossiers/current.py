@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,31 +41,55 @@ def contradictions(entries: Sequence[Entry]) -> list[Contradiction]:
     calm = [entry for entry in entries if not is_shouted(entry.text)]
     calm.sort(key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id), reverse=True)
     told = [(entry, statements(entry.text, entry.occurred_at)) for entry in calm]
+    places = _places(told)
     found, overtaken = list[Contradiction](), set[str]()
     for place, newer in enumerate(told):
-        if newer[0].id not in overtaken and (made := next(_contradicted(newer, told[place + 1 :]), None)):
+        if len(found) == MAX_CONTRADICTIONS:
+            break
+        if newer[0].id not in overtaken and (made := next(_contradicted(place, told, places), None)):
             overtaken.update(entry.id for entry, _ in told[place + 1 :] if entry.text == newer[0].text)
             overtaken.update(made.older.sources)
             found.append(made)
-    return found[:MAX_CONTRADICTIONS]
+    return found
 
 
-def _contradicted(newer: Told, earlier: Sequence[Told]) -> Iterator[Contradiction]:
+def _places(told: Sequence[Told]) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return by word where it is said: the place of the entry, and that of the statement in it."""
+    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for place, (_, said) in enumerate(told):
+        for number, one in enumerate(said):
+            for word in _words(one):
+                found[word].append((place, number))
+    return found
+
+
+def _words(said: Statement) -> set[str]:
+    """Return the stems of a statement, and how it begins. Two that share none of these do not contradict each other,
+    and most pairs share none."""
+    return {*said.every, " ".join(said.text.casefold().split()[:2])}
+
+
+def _contradicted(
+    place: int, told: Sequence[Told], places: Mapping[str, Sequence[tuple[int, int]]]
+) -> Iterator[Contradiction]:
     """Yield how an entry contradicts earlier ones, the last one first."""
-    entry, said = newer
+    entry, said = told[place]
     voice = entry.speaker or entry.role
-    for older, held in earlier:
-        mine = (older.speaker or older.role) == voice
-        if not mine and entry.episode and older.episode == entry.episode:
+    pairs = {
+        (other, number, held)
+        for number, new in enumerate(said)
+        if not CHANGE_VERB.search(new.text)
+        for word in _words(new)
+        for other, held in places[word][bisect(places[word], (place, len(said))) :]
+    }
+    for other, number, held in sorted(pairs):
+        (older, earlier), new = told[other], said[number]
+        old, mine = earlier[held], (older.speaker or older.role) == voice
+        if not mine and ((entry.episode and older.episode == entry.episode) or new.is_own or old.is_own):
             continue
-        for new in said:
-            for old in held:
-                if (not mine and (new.is_own or old.is_own)) or CHANGE_VERB.search(new.text):
-                    continue
-                replaced = rival(new, old)
-                if replaced and _is_another(replaced) and not _is_change(replaced, new, old):
-                    kind = _kind(replaced, new, old)
-                    yield Contradiction(kind, _finding(new, entry), _finding(old, older))
+        replaced = rival(new, old)
+        if replaced and _is_another(replaced) and not _is_change(replaced, new, old):
+            yield Contradiction(_kind(replaced, new, old), _finding(new, entry), _finding(old, older))
 
 
 def _is_change(replaced: Replacement, new: Statement, old: Statement) -> bool:

@@ -16,9 +16,8 @@ from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
 
 ERROR = "error"
 SURE, NAMED = 0.4, 0.04
-"""Chance that a sentence tells what was done from which on it may tell a fix; the lower one if it names the error. Of
-twenty sentences that were not looked at before, ten of each kind, the lower one knows seven fixes, and takes no cause
-for one."""
+"""Chance that a sentence tells what was done from which on it may tell a fix; the lower one if it names the error. The
+lower one was set on twenty sentences of our own, ten of each kind: it knows seven fixes, and takes no cause for one."""
 CONFIDENCE = 0.6
 LONGEST = 160
 """Characters of a fix or a cause that are kept."""

@@ -296,11 +296,13 @@ def test_days_are_those_of_the_person_s_time_zone(tidal: Tidal, tmp_path: Path) 
 def test_a_memory_is_corrected_and_what_has_a_tag_is_forgotten(tidal: Tidal, tmp_path: Path) -> None:
     with TidalMemory(tmp_path / "kiln.db", embedder=HashingEmbedder()) as memory:
         kiln = memory.remember("The kiln is in the shed.")
-        memory.remember("The gate code is on the fridge.", tags=["old"])
+        memory.remember("The gate code is on the fridge.", tags=["door"])
+        memory.record("The door is by the fridge.", "Which door?")  # its words are its tags
+        memory.remember("Each door has a key.")
     here = ["--db", "kiln.db"]
     assert "in the barn" in tidal("correct", kiln.citation, "The kiln is in the barn.", *here).out
     assert "in the barn" in tidal("recall", "kiln", "-n", "1", *here).out
     assert tidal("correct", "mem:nonesuch", "x", *here).code == 3
-    assert "fridge" in tidal("forget", "--tag", "old", "--dry-run", *here).out
-    assert tidal("forget", "--tag", "old", "--yes", "--json", *here).data["count"] == 1
-    assert tidal("forget", "--tag", "old", "--yes", *here).code == 3
+    assert "fridge" in tidal("forget", "--tag", "door", "--dry-run", *here).out
+    assert tidal("forget", "--tag", "door", "--yes", "--json", *here).data["count"] == 1
+    assert tidal("forget", "--tag", "door", "--yes", *here).code == 3

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tidal_plugins import TidalMemory
+    from tidal_plugins import Entry, TidalMemory
     from tidal_plugins.protocols import Embedder
 
 
@@ -52,3 +52,17 @@ def texts_of(memory: TidalMemory, ids: Iterable[str]) -> dict[str, str]:
         except NotFound:
             continue
     return found
+
+
+def with_tag(memory: TidalMemory, tag: str) -> list[Entry]:
+    """Return the entries that somebody gave a tag, old ones too.
+
+    A text without tags gets its own words as tags; what holds a word is not what was tagged with it.
+    """
+    from tidal_plugins.english.tags import tags
+    from tidal_plugins.model.entry import CONVERSATION, EPISODE
+    from tidal_plugins.secrets.finding import untagged
+
+    found = memory.entries.list(tags={tag}, include_archived=True)
+    given = (entry for entry in found if entry.kind not in (CONVERSATION, EPISODE))
+    return [entry for entry in given if entry.tags != tags(untagged(entry.text))]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidal_plugins.apps import cut, embedder_of, write_whole
+from tidal_plugins.apps import cut, embedder_of, with_tag, write_whole
 from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, counted, local, more, replacing
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def forget(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids or citations of memories.")] = None,
     thread: Annotated[str | None, typer.Option(help="A whole conversation.")] = None,
     source: Annotated[str | None, typer.Option(help="Everything from a source, such as a file.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Everything with this tag.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Everything that was given this tag.")] = None,
     query: Annotated[str | None, typer.Option(help="What this brings up; look first with --dry-run.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="The most hits of the query.")] = 1,
     everywhere: Annotated[bool, typer.Option("--everywhere", help="The same texts wherever they stand.")] = False,
@@ -297,7 +297,7 @@ def _chosen(
     if source is not None:
         found += every_entry(memory, sources={source})
     if tag is not None:
-        found += every_entry(memory, tags={tag})
+        found += with_tag(memory, tag)
     if query is not None:
         found += [hit.entry for hit in memory.recall(query, limit=limit)]
     return list({each.id: each for each in found}.values())

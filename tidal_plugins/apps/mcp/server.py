@@ -16,6 +16,7 @@ import anyio.to_thread
 from pydantic import create_model
 
 from tidal_plugins import InvalidInput, NotFound, Policy, TidalMemory
+from tidal_plugins.apps import with_tag
 from tidal_plugins.apps.mcp.sdk import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Handler, Wire, refused
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.delimiters import inert
@@ -238,8 +239,7 @@ class Writes:
 
     def forget(self, asked: ForgetArguments) -> tuple[str, Wire]:
         """Remove memories for good; return what went in words, and as data. Raises ``PolicyViolation``."""
-        tags = {asked.tag} if asked.tag else set()
-        ids = asked.ids or [entry.id for entry in self._memory.entries.list(tags=tags, include_archived=True)]
+        ids = asked.ids or [entry.id for entry in with_tag(self._memory, asked.tag or "")]
         if not ids:
             raise NotFound(f"nothing has the tag {shown(asked.tag)}")
         self._memory.get(ids[0])  # a mistake does not use up the session

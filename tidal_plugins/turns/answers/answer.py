@@ -266,7 +266,7 @@ class ForgetArguments(Arguments):
     ids: list[Citation] = Field(
         [], max_length=MAX_IDS, description="Citations such as ep:6k1m or mem:2q7z of what to remove for good."
     )
-    tag: Name | None = Field(None, description="Remove everything that has this tag, instead.")
+    tag: Name | None = Field(None, description="Remove everything that was given this tag, instead.")
 
     @model_validator(mode="after")
     def _something(self) -> Self:

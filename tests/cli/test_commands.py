@@ -286,7 +286,11 @@ def test_days_are_those_of_the_person_s_time_zone(tidal: Tidal, tmp_path: Path) 
         memory.record("The kiln is in the shed.", "Ok.", occurred_at=late)
     asked = ["whisper", "Where is the kiln, in the shed?", "--db", "zone.db"]
     assert "25 Nov" in tidal(*asked).out
+    there = ["--db", "zone.db", "--time-zone", "America/Los_Angeles"]
     assert "24 Nov" in tidal(*asked, "--time-zone", "America/Los_Angeles").out
+    assert "2026-11-24 22:30" in tidal("recall", "kiln", *there).out
+    assert "kiln" in tidal("history", "--until", "2026-11-24T23:00:00", *there).out
+    assert tidal("history", "--since", "2026-11-24T23:00:00", *there).code == 3
     assert (tidal(*asked, "--time-zone", "Mars").code, "no time zone" in tidal(*asked, "--time-zone", "Mars").err) == (
         2,
         True,

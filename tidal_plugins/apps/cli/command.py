@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
@@ -23,7 +24,7 @@ from tidal_plugins.apps import embedder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from rich.console import RenderableType
 
@@ -53,7 +54,7 @@ Zone = Annotated[
     str, typer.Option("--time-zone", envvar="TIDAL_TIME_ZONE", help="Whose days count, such as America/Los_Angeles.")
 ]
 
-COMMON = {"db": (Db, "tidal.db"), "scope": (Scope, "default"), "as_json": (Json, False), "time_zone": (Zone, "UTC")}
+COMMON = {"db": (Db, "tidal.db"), "scope": (Scope, "default"), "as_json": (Json, False), "time_zone": (Zone, "")}
 """The options of every command, with their defaults. A variable that is set to nothing counts as not set."""
 
 
@@ -88,7 +89,7 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., None
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
-            with reported():
+            with reported(), shown_in(values["time_zone"]):
                 function(Run(*(values.pop(name) for name in COMMON)), **values)
 
         common = [
@@ -112,7 +113,7 @@ class Run:
     db: str
     scope: str
     as_json: bool
-    time_zone: str = "UTC"
+    time_zone: str = ""
 
     @property
     def file(self) -> Path:
@@ -214,13 +215,16 @@ class Run:
 
 
 def settings_in(time_zone: str) -> Settings:
-    """Return the settings of a memory with the days of a time zone. Raises ``Failed`` if there is no such zone."""
+    """Return the settings of a memory with the days of a time zone, or of UTC if none is named.
+
+    Raises ``Failed`` if there is no such zone.
+    """
     from pydantic import ValidationError
 
     from tidal_plugins import InvalidInput, Settings
 
     try:
-        return Settings(time_zone=time_zone)
+        return Settings(time_zone=time_zone or "UTC")
     except (ValidationError, InvalidInput):
         raise Failed(f"{time_zone!r} is no time zone: name one such as America/Los_Angeles", Exit.USAGE) from None
 
@@ -301,9 +305,29 @@ def plain(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str)
 
 
+_zone: ContextVar[tzinfo | None] = ContextVar("tidal_time_zone", default=None)
+"""The zone of the times that a command shows and is given; ``None`` for that of this machine."""
+
+
+@contextmanager
+def shown_in(time_zone: str) -> Iterator[None]:
+    """Show times in this zone, or in that of this machine if none is named. Raises ``Failed`` for no time zone."""
+    before = _zone.set(settings_in(time_zone).zone if time_zone else None)
+    try:
+        yield
+    finally:
+        _zone.reset(before)
+
+
 def local(time: datetime | None) -> str:
-    """Return a time in the zone of this machine, to the minute."""
-    return "" if time is None else f"{time.astimezone():%Y-%m-%d %H:%M}"
+    """Return a time as it is shown, to the minute."""
+    return "" if time is None else f"{time.astimezone(_zone.get()):%Y-%m-%d %H:%M}"
+
+
+def meant(time: datetime | None) -> datetime | None:
+    """Return a time that was given, in the zone in which times are shown if it names none."""
+    zone = _zone.get()
+    return time if time is None or time.tzinfo else time.replace(tzinfo=zone) if zone else time.astimezone()
 
 
 def counted(count: int, one: str, more: str = "") -> str:

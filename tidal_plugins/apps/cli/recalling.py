@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidal_plugins.apps import cut
-from tidal_plugins.apps.cli.command import Exit, Failed, Run, command, local
+from tidal_plugins.apps.cli.command import Exit, Failed, Run, command, local, meant
 
 if TYPE_CHECKING:
     from tidal_plugins import Episode, Hit, Message
@@ -120,9 +120,9 @@ def filter_of(
     until: datetime | None,
     archived: bool,
 ) -> Any:
-    """Return the filter of a recall. Times without a zone are local."""
+    """Return the filter of a recall."""
     given = {"kinds": kinds, "threads": threads, "sources": sources}
-    times = {"since": since and since.astimezone(), "until": until and until.astimezone()}
+    times = {"since": meant(since), "until": meant(until)}
     return {**{name: value for name, value in {**given, **times}.items() if value}, "include_archived": archived}
 
 
@@ -175,9 +175,8 @@ def history(
         if citation is not None:
             found = [memory.episodes[citation]]
         else:
-            first, last = since and since.astimezone(), until and until.astimezone()
             found = memory.episodes.list(
-                thread=thread, tool=tool, since=first, until=last, limit=limit, newest_first=True
+                thread=thread, tool=tool, since=meant(since), until=meant(until), limit=limit, newest_first=True
             )[::-1]
     if not found and not run.as_json:
         raise Failed("no turn is recorded that fits", Exit.NOTHING)

@@ -213,7 +213,9 @@ class RecallNode(MemoryNode):
                 "give the graph memory_model(model, memory) for its model, and leave the nodes out",
                 PREPARED,
             )
-        history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
+        messages = messages_of(state, self._key)  # once: messages without ids are known by their identity
+        history = turns(messages)
+        view = compacted({self._key: messages, PREPARED: value(state, PREPARED)}, self._key)
         if not history:
             return {PREPARED: view, "recalled": {"turn": None, "ids": []}}
         turn = history[-1][0].id

@@ -115,6 +115,21 @@ def test_a_store_that_is_busy_shows_a_whisper_and_does_not_keep_it(tmp_path, cap
         assert RecallNode(memory).invoke(asked, thread("friday"))["llm_input_messages"][0].text == ASK
 
 
+def test_a_memory_that_is_forgotten_within_a_turn_leaves_its_whisper(reminded):
+    node, asked = RecallNode(reminded), {"messages": [HumanMessage(ASK, id="h1")]}
+    assert FACT in node.invoke(asked, thread("friday"))["llm_input_messages"][0].text
+    reminded.forget(thread="old")
+    assert node.invoke(asked, thread("friday"))["llm_input_messages"][0].text == ASK
+
+
+def test_whispers_stay_with_messages_that_have_no_ids(reminded):
+    node, said = RecallNode(reminded), [("user", ASK)]
+    (first,) = node.invoke({"messages": said}, thread("friday"))["llm_input_messages"]
+    said += [("assistant", "A standard."), ("user", "How is the weather in Lisbon?")]
+    assert FACT in first.text
+    assert node.invoke({"messages": said}, thread("friday"))["llm_input_messages"][0].text == first.text
+
+
 # a model that remembers, in a graph of any state
 
 

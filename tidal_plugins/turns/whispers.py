@@ -19,7 +19,7 @@ from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile,
 from tidal_plugins.model.delimiters import CAPSULE_PREAMBLE, Delimiters
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.exchange import Episode, Exchange, Message
-from tidal_plugins.model.recall import Hit, Whisper
+from tidal_plugins.model.recall import OWN, Hit, Whisper
 from tidal_plugins.model.transcript import file_text
 from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
@@ -72,13 +72,14 @@ def surface(
     """Return the whisper for the question of a turn.
 
     Steps of a tool loop and retries give the one of their turn as ``known``. It is returned as it is, unless the
-    question is another one or the session was written to meanwhile. ``history`` are the turns of the conversation, with
-    the open one at the end. Those of them at the positions ``shown`` are seen by the model anyway, as ``shown_texts``
-    are: neither surfaces, nor does a turn that this history has another one in place of. ``beside`` are the ids of
-    memories that stand elsewhere in the prompt: they count as surfaced if the whisper would have shown them, and stand
-    in it no more. With a ``config``, recall uses the signals of the session. With the ``cache`` «sticky» the whisper is
-    stored, and those of the turns ``shown`` come with it. ``ahead`` says that the question is yet to be added to the
-    history, behind a message with its whisper. Raises ``InvalidInput`` for a config without a thread.
+    question is another one, the session was written to meanwhile, or a memory in it was forgotten. ``history`` are the
+    turns of the conversation, with the open one at the end. Those of them at the positions ``shown`` are seen by the
+    model anyway, as ``shown_texts`` are: neither surfaces, nor does a turn that this history has another one in place
+    of. ``beside`` are the ids of memories that stand elsewhere in the prompt: they count as surfaced if the whisper
+    would have shown them, and stand in it no more. With a ``config``, recall uses the signals of the session. With the
+    ``cache`` «sticky» the whisper is stored, and those of the turns ``shown`` come with it. ``ahead`` says that the
+    question is yet to be added to the history, behind a message with its whisper. Raises ``InvalidInput`` for a config
+    without a thread.
     """
     memory, session = place.memory, config.session(place) if config else None
     written = (session.id, session.info.accepted) if session else None
@@ -86,7 +87,7 @@ def surface(
     read = read_kept(place, history) if cache == "sticky" else {}
     kept = {position: each for position, each in read.items() if position in shown and position != open_}
     if known and known.question == question:
-        if known.written == written:
+        if known.written == written and _is_whole(memory, known.whisper):
             return replace(known, kept=kept)
     else:
         known = None
@@ -116,6 +117,12 @@ def _whisper(
         return whisper
     found = memory.recall(question.strip()[:MAX_QUESTION_CHARS], limit=ECHO_HITS, exclude=exclude, session=session)
     return memory.whisper(question, exclude=[*exclude, *_echoes(found, texts)], session=session)
+
+
+def _is_whole(memory: TidalMemory, whisper: Whisper) -> bool:
+    """Return whether all of this store's memories that a whisper shows are still there."""
+    own = {hit.id for hit in whisper.hits if hit.origin == OWN}
+    return not own or memory._services.storage.summaries(memory.scope, own).keys() >= own
 
 
 def _echoes(hits: Sequence[Hit], texts: Collection[str]) -> list[str]:

@@ -277,6 +277,8 @@ def _part(part: str | dict[str, Any]) -> str:
     kind = str(part.get("type", "part"))
     if kind == "text":
         return str(part.get("text", ""))
+    if kind == "non_standard" and isinstance(inner := part.get("value"), dict):  # as LangChain wraps a provider's own
+        return _part(inner)
     return "" if kind in (*REASONING, "tool_use", "tool_call") else f"[{kind}]"
 
 

@@ -117,6 +117,8 @@ def test_what_is_no_part_of_the_conversation_is_not_recorded():
         ([{"type": "input_image", "image_url": f"data:image/png;base64,{BASE64}"}], "[input_image]"),
         ([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Let me look."}], "Let me look."),
         ([{"type": "reasoning", "reasoning": "Hm."}, "And then?"], "And then?"),
+        ([{"type": "non_standard", "value": {"type": "redacted_thinking", "data": "Eq8"}}, "So."], "So."),
+        ([{"type": "non_standard", "value": {"type": "chart"}}], "[chart]"),
         ([{"type": "tool_use", "name": "search", "id": "call-1", "input": {}}, "So."], "So."),
         ([{"no": "type"}, {"type": "text"}, {"type": "text", "text": "Hello"}], "[part]\nHello"),
     ],
@@ -131,10 +133,11 @@ def test_what_is_no_text_is_named_and_its_bytes_are_not_stored(content, text):
         {"type": "thinking", "thinking": "Hm.", "signature": "Eq8"},
         {"type": "reasoning", "reasoning": "Hm."},
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]},
         {"type": "reasoning_content", "reasoning_content": {"text": "Hm.", "signature": "Eq8"}},
         None,
     ],
-    ids=["anthropic", "standard", "openai", "bedrock", "deepseek"],
+    ids=["anthropic", "standard", "openai", "open-weights", "bedrock", "deepseek"],
 )
 def test_what_a_model_thought_is_no_text_of_its_message(block):
     beside = {} if block else {"reasoning_content": "Hm."}

@@ -78,7 +78,8 @@ def reasoning_of(blocks: Iterable[Any]) -> str:
     for block in blocks:
         if isinstance(block, Mapping) and block.get("type") in REASONING:
             parts = [block.get("thinking"), block.get("reasoning"), block.get("reasoning_content")]
-            parts += listed if isinstance(listed := block.get("summary"), list) else []
+            for name in ("summary", "content"):
+                parts += listed if isinstance(listed := block.get(name), list) else []
             found += [part.get("text") if isinstance(part, Mapping) else part for part in parts]
     return "\n\n".join(text for text in found if isinstance(text, str) and text.strip())
 

@@ -239,6 +239,7 @@ async def test_null_and_numbers_as_words_are_what_a_model_means(db: Path) -> Non
         assert await talk.data("memory_search", query="kiln", **nulls) == plain
         two = await talk.data("memory_search", query="kiln", limit=2)
         assert await talk.data("memory_search", query="kiln", limit="2", include_archived="false") == two
+        assert await talk.data("memory_search", query="kiln", limit=2.0) == two
         assert "results" in await talk.data("fact_search", query="kiln", depth="2", include_superseded="true")
         assert "results" in await talk.data("thread_history", thread=None, newest_first="True", limit="3")
 

@@ -208,7 +208,9 @@ def _time(value: Any) -> datetime:
 
 
 def _number(value: Any) -> Any:
-    """Return a number that is given as its digits."""
+    """Return a whole number that is given as its digits, or as ``2.0``: some clients know no other numbers."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else value
 
 

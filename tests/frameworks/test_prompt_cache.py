@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 
 import apsw
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
@@ -120,6 +121,20 @@ def test_a_memory_that_is_forgotten_within_a_turn_leaves_its_whisper(reminded):
     assert FACT in node.invoke(asked, thread("friday"))["llm_input_messages"][0].text
     reminded.forget(thread="old")
     assert node.invoke(asked, thread("friday"))["llm_input_messages"][0].text == ASK
+
+
+def test_a_turn_that_another_process_goes_on_with_shows_the_same_whisper(tmp_path):
+    now = [datetime(2026, 11, 1, 12, tzinfo=UTC)]
+    with TidalMemory(tmp_path / "m.db", embedder=HashingEmbedder(), clock=lambda: now[0]) as memory:
+        memory.record(user=FACT, agent="Noted.", thread="old")
+        shown, asked = [], [HumanMessage(ASK, id="h1")]
+        called = [ticks(60), ToolMessage("The metronome ticks at 60.", tool_call_id=ticks(60).tool_calls[0]["id"])]
+        for messages in (asked, [*asked, *called], asked):
+            now[0] += timedelta(hours=3)
+            shown.append(RecallNode(memory).invoke({"messages": messages}, thread("friday"))["llm_input_messages"][0])
+    assert FACT in shown[0].text
+    assert shown[1] == shown[0]
+    assert "9 hours ago" in shown[2].text  # asked anew
 
 
 def test_whispers_stay_with_messages_that_have_no_ids(reminded):

@@ -52,10 +52,11 @@ def checked_cache(cache: Cache) -> Cache:
 
 @dataclass(frozen=True, slots=True)
 class KeptWhisper:
-    """A whisper as it was shown. ``apart`` says that it was a message of its own."""
+    """A whisper as it was shown. ``apart`` says that it was a message of its own; ``sources`` are its memories."""
 
     text: str
     apart: bool = False
+    sources: frozenset[str] = frozenset()
 
 
 def read_kept(place: Place, history: Sequence[Exchange | None]) -> dict[int, KeptWhisper]:
@@ -81,7 +82,7 @@ def keep(place: Place, history: Sequence[Exchange | None], asked: str, whisper: 
     storage, scope, last = memory._services.storage, memory.scope, len(keys) - 1
     if last < 0 or any(hit.origin != OWN for hit in whisper.hits) or THOUGHT in whisper.text:
         return
-    sources = {id_ for hit in whisper.hits for id_ in (hit.id, *(link.earlier for link in hit.why.replaces))}
+    sources = sources_of(whisper)
     try:
         with storage.transaction():
             if last and last % BLOCK == 0:
@@ -96,13 +97,18 @@ def keep(place: Place, history: Sequence[Exchange | None], asked: str, whisper: 
         logger.warning("thread %s: a whisper is not kept: %s", place.thread, error)
 
 
+def sources_of(whisper: Whisper) -> frozenset[str]:
+    """Return the ids of the memories that a whisper quotes."""
+    return frozenset(id_ for hit in whisper.hits for id_ in (hit.id, *(link.earlier for link in hit.why.replaces)))
+
+
 def _value(whisper: Whisper, apart: bool) -> dict[str, Any]:
     return {"text": whisper.text, "apart": apart}
 
 
 def _kept(document: Document) -> KeptWhisper:
     value: Mapping[str, Any] = document.value
-    return KeptWhisper(value["text"], value["apart"])
+    return KeptWhisper(value["text"], value["apart"], frozenset(value["sources"]))
 
 
 def _openings(history: Sequence[Exchange | None]) -> list[str]:

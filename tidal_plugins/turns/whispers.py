@@ -25,7 +25,7 @@ from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
-from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, keep, read_kept
+from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, keep, read_kept, sources_of
 from tidal_plugins.turns.place import Place, SessionConfig
 from tidal_plugins.validation import check_choice
 
@@ -96,6 +96,8 @@ def surface(
     ids = [*(known.ids if known else ()), *whisper.ids]
     if not set(beside).isdisjoint(whisper.ids):
         whisper = _whisper(memory, question, [*exclude, *beside], shown_texts, session)
+    if not known and not ahead and open_ in read and _goes_on(history, read[open_], whisper):
+        whisper = replace(whisper, text=read[open_].text)
     if cache == "sticky" and (whisper or open_ in read):
         keep(place, history, question, whisper, apart=ahead)
     return Surfaced(question, whisper, tuple(dict.fromkeys([*ids, *whisper.ids])), written, kept)
@@ -117,6 +119,16 @@ def _whisper(
         return whisper
     found = memory.recall(question.strip()[:MAX_QUESTION_CHARS], limit=ECHO_HITS, exclude=exclude, session=session)
     return memory.whisper(question, exclude=[*exclude, *_echoes(found, texts)], session=session)
+
+
+def _goes_on(history: Sequence[Exchange | None], kept: KeptWhisper, whisper: Whisper) -> bool:
+    """Return whether an open turn is under way with the same memories: another process began it, and only ages differ.
+
+    A question that is asked anew is told the ages of now.
+    """
+    turn = history[-1]
+    under_way = turn is not None and any(message.role != "user" for message in turn.messages)
+    return under_way and kept.sources == sources_of(whisper)
 
 
 def _is_whole(memory: TidalMemory, whisper: Whisper) -> bool:

@@ -169,6 +169,43 @@ def test_everyday_words_of_a_forgotten_turn_can_be_said_again(memory: TidalMemor
     assert memory.record("run the tests again", "Noted.").query == "run the tests again"
 
 
+TELLING = [
+    "Anna is pregnant.",
+    "He has HIV.",
+    "I'm gay.",
+    "My mother died.",
+    "zebra",
+    "Ana está embarazada.",
+    "彼は病気です",
+]
+EVERYDAY = ["ok", "Thanks!", "yes, please", "Got it.", "Looks good to me.", "continue", "да, спасибо", "好的", "👍"]
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_a_short_text_that_tells_something_is_not_captured_again(memory: TidalMemory, text: str) -> None:
+    memory.forget(memory.record(text, "ok", thread="s").id)
+    for said in (text, f" {text.upper()} "):
+        assert memory.record(said, "I see.").query == "[forgotten]"
+    with pytest.raises(Forgotten):
+        memory.remember(text)
+    assert text not in {hit.text for hit in memory.recall(text)}
+
+
+@pytest.mark.parametrize("text", EVERYDAY)
+def test_what_anybody_says_any_day_is_captured_again_but_not_by_a_replay(memory: TidalMemory, text: str) -> None:
+    turn = memory.record("Anna is pregnant.", text, id="t", thread="s")
+    memory.forget(turn.id)
+    assert memory.record("Anna is pregnant.", text, id="t", thread="s").messages == ()
+    assert memory.record("The tram leaves at nine.", text, id="u", thread="s").answer == text
+
+
+def test_a_short_text_that_tells_something_is_forgotten_in_every_thread(memory: TidalMemory) -> None:
+    first, second = (memory.record("He has HIV.", "ok", thread=thread) for thread in "ab")
+    memory.forget(first.entries[0], everywhere=True)
+    left = memory.episodes[second.id]
+    assert (left.query, left.answer) == ("[forgotten]", "ok")
+
+
 def test_a_forgotten_secret_is_not_captured_again(memory: TidalMemory) -> None:
     memory.forget(memory.record("hunter2", "I will keep it").id)
     assert memory.record("hunter2", "I will keep it").query == "[forgotten]"
@@ -267,6 +304,62 @@ def test_a_dossier_that_is_dropped_leaves_no_byte(memory: TidalMemory, tmp_path:
     assert left_in(tmp_path, "zebedee")
     memory.dossiers.drop("Zebedee's harbour light")
     assert not left_in(tmp_path, "zebedee")
+
+
+def test_a_topic_without_sources_leaves_no_byte(memory: TidalMemory, tmp_path: Path) -> None:
+    memory.dossiers.refresh("Zebedee's harbour light")
+    assert left_in(tmp_path, "zebedee")
+    assert memory.dossiers.drop("Zebedee's harbour light")
+    assert not left_in(tmp_path, "zebedee")
+    assert not memory.stats().unscrubbed_bytes
+
+
+def test_a_loaded_graph_that_is_forgotten_leaves_no_byte(memory: TidalMemory, tmp_path: Path) -> None:
+    other = memory.scoped("other")
+    other.record("Zebedee works at Xylotech.", "I see.")
+    other.graph.index_pending()
+    text = other.graph.export()
+    assert "Zebedee" in text
+    other.erase_scope()
+    assert not left_in(tmp_path, "zebedee")
+    memory.graph.load(text, source="crm")
+    assert left_in(tmp_path, "zebedee")
+    assert memory.graph.forget_source("crm")
+    assert not left_in(tmp_path, "zebedee", "xylotech")
+
+
+@pytest.mark.parametrize("how", ["source", "parts", "stale", "empty"])
+def test_a_forgotten_source_leaves_neither_name_nor_digest(memory: TidalMemory, tmp_path: Path, how: str) -> None:
+    parts = [Note("The harbour light is broken."), Note("The tram leaves at nine.")]
+    kept = memory.documents.put("kept.md", [Note("The bell rings at noon.")], digest="aa")
+    put = memory.documents.put("zebedee.md", [] if how == "empty" else parts, digest="d1gest0fxylophone")
+    if how == "stale":
+        memory.documents.put("zebedee.md", parts[1:], digest="d1gest0fxylophone")
+    dry = memory.forget(source="zebedee.md", dry_run=True)
+    assert len(memory.documents.list()) == 2
+    receipt = memory.forget(*put.parts) if how == "parts" else memory.forget(source="zebedee.md")
+    assert receipt.shelves == dry.shelves
+    assert (receipt.shelves["documents"], receipt.complete) == (1, True)
+    assert memory.documents.list() == [kept]
+    memory.export(tmp_path / "export.jsonl")
+    assert not left_in(tmp_path, "zebedee", "xylophone")
+
+
+def test_a_document_that_keeps_a_part_stands(memory: TidalMemory) -> None:
+    parts = [Note("The harbour light is broken."), Note("The tram leaves at nine.")]
+    put = memory.documents.put("notes.md", parts, digest="d")
+    assert "documents" not in memory.forget(put.parts[0]).shelves
+    assert memory.documents.get("notes.md").digest == "d"
+
+
+def test_a_text_goes_from_the_metadata_of_sessions_too(memory: TidalMemory, tmp_path: Path) -> None:
+    turn = memory.record(ZITHER, "Noted.")
+    with memory.sessions.open(user="u", agent="a", metadata={"task": [ZITHER], "desk": "four"}) as session:
+        assert memory.forget(turn.entries[0], everywhere=True).shelves["sessions"] == 1
+        assert session.info.metadata == {"task": ["[forgotten]"], "desk": "four"}
+    [closed] = memory.sessions.list()
+    assert closed.metadata["desk"] == "four"
+    assert not left_in(tmp_path, "zither")
 
 
 # scopes

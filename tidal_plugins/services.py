@@ -20,7 +20,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.invalidation import SupersessionTuning
 from tidal_plugins.graph.handlers import AgentModel
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
-from tidal_plugins.ingestion.tombstones import missing, scrub
+from tidal_plugins.ingestion.tombstones import missing
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import Jobs, JobTuning
 from tidal_plugins.jobs.throttle import Throttle
@@ -52,6 +52,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import A_PAGE, whole, withheld
 from tidal_plugins.storage.open import check_writable, open_replica, open_storage, path_of
+from tidal_plugins.storage.scrubbing import scrub
 from tidal_plugins.storage.shorthands import read_meta, salt, secret
 from tidal_plugins.storage.sqlite.opening import Key
 from tidal_plugins.validation import check_flag, check_number

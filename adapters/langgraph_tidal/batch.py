@@ -19,7 +19,6 @@ from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, 
 
 from tidal_plugins import Closed, Entry, InvalidInput, TidalError, TidalMemory, Tier
 from tidal_plugins.ingestion.indexing import parts_of
-from tidal_plugins.ingestion.tombstones import mark_unscrubbed, scrub
 from tidal_plugins.model.entry import Scope, check_scope, derive_id
 from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
@@ -27,6 +26,7 @@ from tidal_plugins.retrieval.weights import RecallTuning
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import EntrySummary, Record, Where
 from tidal_plugins.storage.capabilities import within_deadline
+from tidal_plugins.storage.scrubbing import mark_unscrubbed, scrub
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import check_number, clean, mapping
 

@@ -26,7 +26,7 @@ from tidal_plugins.dossiers.stored import (
 )
 from tidal_plugins.errors import Conflict, NotFound
 from tidal_plugins.ingestion.derived import purge, write_derived
-from tidal_plugins.ingestion.tombstones import mark_unscrubbed, remove_tombstones, scrub
+from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.dossier import Dossier
@@ -38,6 +38,7 @@ from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown, shown_scope
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.scrubbing import mark_unscrubbed, scrub
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.transactions import retry
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -102,11 +103,11 @@ class Dossiers:
         """
         key = normal(checked_topic(topic))
         with self.storage.transaction():
-            self.storage.erase_documents(self.scope, DOSSIERS, [key])
-            if self.storage.erase(self.scope, [self._entry_id(key)]):
-                mark_unscrubbed(self.storage)
-            purge(self.storage, self.scope, [self._entry_id(key)], now)
             there = bool(read_document(self.storage, self.scope, TOPICS, key))
+            self.storage.erase_documents(self.scope, DOSSIERS, [key])
+            if self.storage.erase(self.scope, [self._entry_id(key)]) or there:
+                mark_unscrubbed(self.storage)  # a topic without sources has no entry, and its name leaves bytes, too
+            purge(self.storage, self.scope, [self._entry_id(key)], now)
             self.storage.erase_documents(self.scope, TOPICS, [key])
         scrub(self.storage)
         return there

@@ -76,6 +76,20 @@ PLEASANTRIES = frozenset(
 )
 """Words of greetings, thanks and assent."""
 
+EVERYDAY = PLEASANTRIES | frozenset(
+    "see know understand understood noted got get done do make let go going ahead on keep continue proceed carry "
+    "start stop wait try again retry repeat run rerun test tests check look looks sound sounds work works worked "
+    "working mean help show fix fixed moment minute second thing things way morning afternoon evening night day later "
+    "soon mind back one two first next last other another both all same different wrong correct true exactly "
+    "absolutely course problem worries bit lot makes sense point question questions idea think guess hope want need "
+    "like yet still already maybe perhaps really pretty much very more less better best quick pass passes passed "
+    "failed fails "
+    # other languages
+    "ja nein doch sí si oui non não nie ne bitte favor oke klar genau natürlich entendu compris entiendo claro certo "
+    "да нет спасибо хорошо ладно ок дякую так 好的 好 谢谢 是的 可以 继续 はい うん 네 감사 사합 합니 니다".split()
+)
+"""Words that make no text of their own: what consists of them alone anybody says any day, and it tells nothing."""
+
 
 PAST_FORMS = dict(
     pair.split("/")

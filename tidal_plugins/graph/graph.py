@@ -24,6 +24,7 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.capabilities import question
+from tidal_plugins.storage.scrubbing import mark_unscrubbed, scrub
 from tidal_plugins.storage.transactions import retry
 from tidal_plugins.validation import check_int
 
@@ -157,12 +158,16 @@ class KnowledgeGraph(GraphQueries):
 
     @retry
     def forget_source(self, source: str) -> int:
-        """Remove what only a loaded graph supports, and return the number of entities and relations removed."""
+        """Remove what only a loaded graph supports, bytes and all, and return the number of entities and relations
+        removed."""
         with self._storage.transaction():
             links = portable.loaded_from(self._storage, self._scope, _source(source))
+            if links:
+                mark_unscrubbed(self._storage)
             gone = remove_support(self._storage, self._scope, links, self._settings.functional, self._clock())
             erase_entries(self._storage, self._scope, gone)
-            return len(gone.entities) + len(gone.relations)
+        scrub(self._storage)
+        return len(gone.entities) + len(gone.relations)
 
     acard = in_thread(card)
     aproposals = in_thread(proposals)

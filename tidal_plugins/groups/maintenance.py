@@ -13,7 +13,7 @@ from tidal_plugins.facts.invalidation import SUPERSEDE
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.gate import Admitted, admitted
-from tidal_plugins.ingestion.tombstones import UNSCRUBBED, noted_erasures
+from tidal_plugins.ingestion.tombstones import noted_erasures
 from tidal_plugins.maintenance.runs import noted_runs
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.maintenance.tiers import Retainer, count_tiers
@@ -25,6 +25,7 @@ from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.capabilities import count_keys, measures, question, within_deadline
+from tidal_plugins.storage.scrubbing import UNSCRUBBED
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.validation import check_flag
 

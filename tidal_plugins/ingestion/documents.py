@@ -8,16 +8,13 @@ from datetime import datetime
 from itertools import islice
 
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.ingestion.forget import forget
+from tidal_plugins.ingestion.forget import SOURCES, forget
 from tidal_plugins.ingestion.record import remember
 from tidal_plugins.ingestion.tombstones import FORGOTTEN, remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Document, Note, Scope
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.shorthands import read_document, write_document
-
-SOURCES = "sources"
-"""Collection of the documents that stand, by source: the digest, the ids of the parts, and those to remove."""
 
 PARTS = 32
 """Parts that are remembered at a time: what of a document is in memory at once."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from tidal_plugins.english.words import EVERYDAY
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.derived import forget_derived, purge
@@ -27,7 +28,7 @@ from tidal_plugins.ingestion.episodes import (
     without_shown,
     wordings,
 )
-from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones, mark_unscrubbed, note_erasure, scrub
+from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones, note_erasure
 from tidal_plugins.ingestion.writer import IngestionTuning, Writer, duplicates, message_entry_id, promote
 from tidal_plugins.jobs.queue import drop_scope
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
@@ -35,8 +36,10 @@ from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Message
 from tidal_plugins.model.reports import Receipt
 from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.scoring.text import normal, terms
+from tidal_plugins.sessions.ledger import SESSIONS
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, UNKNOWN, Damaged, noticed
+from tidal_plugins.storage.scrubbing import mark_unscrubbed, scrub
 from tidal_plugins.storage.transactions import retry
 
 
@@ -72,6 +75,10 @@ def forget(
     texts = texts_of(writer.storage, scope, said) if everywhere else None
     receipt = _forgotten(writer, scope, ids, now, source, texts, dry_run)
     return receipt if dry_run else replace(receipt, remains=scrub(writer.storage))
+
+
+SOURCES = "sources"
+"""Collection of the documents that stand, by source: the digest, the ids of the parts, and those to remove."""
 
 
 class _OnlyLooked(Exception):
@@ -118,7 +125,9 @@ def _erased(
     add_tombstones(writer.storage, scope, plan.broken, now)
     promote(writer, scope, plan.gone, plan.promoted, now)
     facts = forget_facts(writer.storage, scope, plan.to_delete.values(), ids, source, texts.are_in)
-    if plan.gone or facts:
+    sources = _forget_sources(writer.storage, scope, source, plan.gone)
+    sessions = _blank_sessions(writer.storage, scope, texts)
+    if plan.gone or facts or sources or sessions:
         mark_unscrubbed(writer.storage)
     derived = forget_derived(writer, scope, plan.to_delete.values(), plan.told.keys() - plan.gone, now)
     links = writer.storage.erase_links(scope, WhereLinks(ends=plan.gone))
@@ -128,9 +137,30 @@ def _erased(
     ended = facts.difference(plan.gone, writer.storage.summaries(scope, facts))
     add_tombstones(writer.storage, scope, ended, now)
     emptied = purge(writer.storage, scope, {*plan.gone, *plan.told, *facts, *derived}, now)
-    shelves = plan.kinds + Counter(fact=len(facts - plan.gone), graph=len(derived)) + Counter(emptied)
+    more = Counter(fact=len(facts - plan.gone), graph=len(derived), documents=sources, sessions=sessions)
+    shelves = plan.kinds + more + Counter(emptied)
     removed, stay = sorted(facts | plan.gone), sorted(plan.told.keys() - plan.gone)
     return Receipt(len(removed), dict(shelves), tuple(removed), tuple(stay), links=links)
+
+
+def _forget_sources(storage: Storage, scope: Scope, source: str | None, gone: Collection[str]) -> int:
+    """Remove the names and digests of documents, by source or with the last of their parts; return how many went."""
+    found = storage.documents(scope, SOURCES)
+    parts = {document.key: {*document.value["parts"], *document.value["stale"]} for document in found}
+    ended = [key for key, ids in parts.items() if key == source or (ids and ids <= set(gone))]
+    storage.erase_documents(scope, SOURCES, ended)
+    return len(ended)
+
+
+def _blank_sessions(storage: Storage, scope: Scope, texts: Texts) -> int:
+    """Blank what sessions have in their metadata of some texts, and return in how many there was something."""
+    changed = {}
+    for session in storage.documents(scope, SESSIONS) if texts else ():
+        metadata = texts.blank(session.value["metadata"])
+        if metadata != session.value["metadata"]:
+            changed[session.key] = {**session.value, "metadata": metadata}
+    storage.write_documents(scope, SESSIONS, changed)
+    return len(changed)
 
 
 def named(storage: Storage, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> set[str]:
@@ -275,7 +305,7 @@ def _blank(
 def _leave_tombstones(writer: Writer, scope: Scope, entries: Collection[Entry], now: datetime) -> None:
     add_tombstones(writer.storage, scope, [entry.id for entry in entries], now)
     for entry in entries:
-        if entry.kind != EPISODE and is_distinct(entry.text):
+        if entry.kind != EPISODE and not is_everyday(entry.text):
             add_text_tombstone(writer.storage, scope, writer.mark(entry.text), now)
 
 
@@ -283,16 +313,23 @@ def _leave_tombstones(writer: Writer, scope: Scope, entries: Collection[Entry], 
 
 
 DISTINCT = 4
-"""Content words from which on a text is recognised again, unless it has digits as secrets do: forgetting one «Run the
-tests again» must not blank every other."""
+"""Content words from which on a text is looked for within others, unless it has digits as secrets do."""
 PAGE = 500
 """Entries that are read at once."""
 TELLING = 2
-"""Content words from which on any text is looked for as the whole of another: «Noted.» is said everywhere."""
+"""Content words from which on a text of every day is looked for as the whole of another: «Noted.» is everywhere."""
+
+
+def is_everyday(text: str) -> bool:
+    """Return whether a text tells nothing and is said again any day: «ok», «thanks», «run the tests again».
+
+    Forgetting one must not blank every other. Any other text, however short, is recognised again: «He has HIV.»
+    """
+    return EVERYDAY.issuperset(terms(text))
 
 
 def is_distinct(text: str) -> bool:
-    """Return whether a text is recognised where it stands again, and not a phrase of every day."""
+    """Return whether a text is recognised within a longer one."""
     words = set(terms(text))
     return len(words) >= DISTINCT or any(character.isdigit() for word in words for character in word)
 
@@ -302,10 +339,15 @@ class Texts:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         folded = {text: normal(text) for text in texts}
-        self._whole = {said for text, said in folded.items() if len(set(terms(text))) >= TELLING}
+        self._whole = {
+            said for text, said in folded.items() if len(set(terms(text))) >= TELLING or not is_everyday(text)
+        }
         self._parts = {
             said: re.compile(rf"(?<!\w){re.escape(said)}(?!\w)") for text, said in folded.items() if is_distinct(text)
         }
+
+    def __bool__(self) -> bool:
+        return bool(self._whole or self._parts)
 
     def are_in(self, text: str) -> bool:
         """Return whether one of them stands in a text."""
@@ -317,18 +359,19 @@ class Texts:
     def without(self, message: Message) -> Message:
         """Return a message with a note in the place of its text, and of each argument and result, that has one."""
         calls = tuple(
-            replace(call, arguments=self._blank(dict(call.arguments)), result=self._blank(call.result))
+            replace(call, arguments=self.blank(dict(call.arguments)), result=self.blank(call.result))
             for call in message.tool_calls
         )
-        text, reasoning = self._blank(message.text), self._blank(message.reasoning)
+        text, reasoning = self.blank(message.text), self.blank(message.reasoning)
         return replace(message, text=text, tool_calls=calls, reasoning=reasoning)
 
-    def _blank(self, value: Any) -> Any:
+    def blank(self, value: Any) -> Any:
+        """Return a JSON value with a note in the place of each string in it that has one of them."""
         if isinstance(value, str):
             return FORGOTTEN_TEXT if self.are_in(value) else value
         if isinstance(value, Mapping):
-            return {key: self._blank(item) for key, item in value.items()}
-        return [self._blank(item) for item in value] if isinstance(value, list | tuple) else value
+            return {key: self.blank(item) for key, item in value.items()}
+        return [self.blank(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def find_texts(storage: Storage, scope: Scope, texts: Texts) -> tuple[set[str], set[str]]:

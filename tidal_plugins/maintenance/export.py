@@ -23,7 +23,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotFound, StorageError
 from tidal_plugins.ingestion.reembed import HELD, NEXT
-from tidal_plugins.ingestion.tombstones import UNSCRUBBED
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.maintenance.backups import BACKUP
 from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
@@ -35,6 +34,7 @@ from tidal_plugins.storage.capabilities import Listing, Listings, Names
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import path_of
 from tidal_plugins.storage.rows import to_json
+from tidal_plugins.storage.scrubbing import UNSCRUBBED
 from tidal_plugins.storage.shorthands import reread, write_document
 from tidal_plugins.storage.sqlite.opening import checked_path
 from tidal_plugins.validation import check_flag

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tidal_plugins import (
     Corrupt,
     Forgotten,
     InvalidInput,
+    Message,
     Policy,
     PolicyViolation,
     Settings,
@@ -22,6 +24,8 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
+from tidal_plugins.maintenance.export import FORMAT, SCHEMA, LineWriter
+from tidal_plugins.model.entry import Entry, Link
 from tidal_plugins.testing import FrozenClock
 
 OpenMemory = Callable[..., TidalMemory]
@@ -146,6 +150,80 @@ def test_a_damaged_file_is_refused_whole(open_memory: OpenMemory, exported: Path
         memory.load(broken)
     assert memory.stats().entries == 0
     assert memory.load(exported) > 0, "nothing was left by the failed attempt"
+
+
+OLDER: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "an embedder without an id": lambda line: line.get("key") == "embedder" and bool(change(line, "id")),
+    "a fact without a time": lambda line: line.get("collection") == "facts" and bool(change(line, "since")),
+    "a session without a policy": lambda line: line.get("collection") == "sessions" and bool(change(line, "policy")),
+    "a document without parts": lambda line: line.get("collection") == "sources" and bool(change(line, "parts")),
+    "a key that is no hex": lambda line: line.get("key") == "secret" and bool(line.update(versions=[[1, "zz"]]) or 1),
+    "a message without a role": lambda line: (
+        line.get("entry", {}).get("kind") == "episode" and bool(line["entry"]["metadata"].clear() or 1)
+    ),
+}
+
+
+def change(line: dict[str, Any], field: str) -> int:
+    """Take a field out of the value of a document, and return in how many versions it was."""
+    return sum(value.pop(field, None) is not None for _, value in line["versions"] if value)
+
+
+def rewritten(path: Path, altered: Callable[[dict[str, Any]], bool], target: Path) -> Path:
+    """Write an export with other lines and the right checksum, as another version of the library would."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        lines = [json.loads(line) for line in file.read().splitlines()][:-1]
+    assert sum([altered(line) for line in lines]) > 0
+    out = LineWriter(str(target), compressed=False)
+    for line in lines:
+        out.write(line)
+    out.end()
+    out.close()
+    return target
+
+
+@pytest.mark.parametrize("older", OLDER)
+def test_a_file_of_another_shape_is_refused_whole(
+    open_memory: OpenMemory, exported: Path, tmp_path: Path, older: str
+) -> None:
+    memory = open_memory("new.db", settings=QUIET)
+    with pytest.raises(Corrupt, match="nothing was loaded"):
+        memory.load(rewritten(exported, OLDER[older], tmp_path / "old.jsonl"))
+    memory.close()
+    again = open_memory("new.db", settings=QUIET)
+    assert again.stats().entries == 0
+    assert again.load(exported) > 0
+
+
+@pytest.mark.parametrize("schema", [None, 0, SCHEMA + 1])
+def test_an_export_of_another_schema_is_refused_by_name(
+    open_memory: OpenMemory, exported: Path, tmp_path: Path, schema: int | None
+) -> None:
+    def other(line: dict[str, Any]) -> bool:
+        return "schema" in line and [line.pop("schema"), line.update(schema=schema)] != [] and line["is"] == FORMAT
+
+    file = rewritten(exported, other, tmp_path / "old.jsonl")
+    named = f"schema {schema}" if schema is not None else "a schema before the first"
+    with pytest.raises(StorageError, match=rf"with {named}, and this library reads schema {SCHEMA}"):
+        open_memory("new.db", settings=QUIET).load(file)
+
+
+SHAPED = {"facts", "dossiers", "topics", "sessions", "sources", "capsules", "merges", "session-counters"}
+"""Collections whose values have the same fields always."""
+
+
+def test_the_schema_has_another_number_when_its_fields_are_others(exported: Path) -> None:
+    lines = [json.loads(line) for line in exported.read_bytes().splitlines()]
+    fields: dict[str, set[str]] = {}
+    for line in lines:
+        if line.get("collection") in SHAPED:
+            fields.setdefault(line["collection"], set()).update(*(value for _, value in line["versions"] if value))
+    fields |= {"entry": {field.name for field in dataclasses.fields(Entry)}}
+    fields |= {"link": {field.name for field in dataclasses.fields(Link)}}
+    fields |= {"message": {field.name for field in dataclasses.fields(Message)}}
+    found = {"schema": SCHEMA, "fields": {name: sorted(names) for name, names in sorted(fields.items())}}
+    known = json.loads((Path(__file__).parent / "export_schema.json").read_text("utf-8"))
+    assert found == known, "raise SCHEMA in maintenance/export.py and write the new fields here"
 
 
 def test_other_files_are_named_for_what_they_are(open_memory: OpenMemory, exported: Path, tmp_path: Path) -> None:

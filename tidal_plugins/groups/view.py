@@ -262,8 +262,8 @@ class View:
 
         Ids and citations stay the same. All is loaded in one transaction, or nothing. Views of other scopes that were
         made before must be made anew. Raises ``Conflict`` if anything was ever stored here, ``StorageError`` for a file
-        that is no export and for one of a later version, ``Corrupt`` for one that was truncated or
-        altered, and ``InvalidInput`` on a view of another memory.
+        that is no export and for one of a later version or another schema, ``Corrupt`` for one that was truncated or
+        altered or has values that cannot be read, and ``InvalidInput`` on a view of another memory.
         """
         from tidal_plugins.maintenance.export import load
 

@@ -15,19 +15,30 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
+from tidal_plugins.dossiers.dossier import DOSSIERS, TOPICS
+from tidal_plugins.dossiers.stored import from_document, of_documents
+from tidal_plugins.embedding.identity import alike, identity
 from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotFound, StorageError
+from tidal_plugins.facts.versions import FACTS, Version
+from tidal_plugins.graph.records.merging import merges
+from tidal_plugins.ingestion import documents
+from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.reembed import HELD, NEXT
+from tidal_plugins.ingestion.tombstones import KEPT, missing, noted_erasures
 from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.jobs.queue import waiting
 from tidal_plugins.maintenance.backups import BACKUP
 from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import EPISODE, Entry, Link, Scope
+from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import ALL_LINKS, META, STORE, Line, Passage, Record, Storage
 from tidal_plugins.storage.capabilities import Listing, Listings, Names
@@ -35,7 +46,7 @@ from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import path_of
 from tidal_plugins.storage.rows import to_json
 from tidal_plugins.storage.scrubbing import UNSCRUBBED
-from tidal_plugins.storage.shorthands import reread, write_document
+from tidal_plugins.storage.shorthands import reread, salt, secret, write_document
 from tidal_plugins.storage.sqlite.opening import checked_path
 from tidal_plugins.validation import check_flag
 
@@ -47,6 +58,10 @@ if TYPE_CHECKING:
 FORMAT = "tidal-export"
 VERSION = 1
 """The version of the format. A file of a later one is refused."""
+
+SCHEMA = 1
+"""The schema of the values that the lines hold. An export of another one is refused: raise it whenever the fields of an
+entry, a link, a document or the value of a log's line change."""
 
 DIGEST = 16
 """Bytes of the checksum of all lines before the end."""
@@ -147,6 +162,12 @@ def _check_header(value: Any, path: str) -> None:
         raise StorageError(
             f"{path} is an export of version {value['version']}, and this library reads {VERSION}: upgrade"
         )
+    if (schema := value.get("schema")) != SCHEMA:
+        named = f"schema {schema}" if isinstance(schema, int) else "a schema before the first"
+        raise StorageError(
+            f"{path} was written with {named}, and this library reads schema {SCHEMA}: "
+            "load it with the version of tidal-plugins that wrote it"
+        )
 
 
 def _other(path: str) -> StorageError:
@@ -195,7 +216,7 @@ def _write(storage: Storage, listed: Listings, path: str, *, compressed: bool) -
     try:
         with storage.snapshot():
             listing = listed.listing()
-            out.write({"is": FORMAT, "version": VERSION, "last_seq": listing.last_seq})
+            out.write({"is": FORMAT, "version": VERSION, "schema": SCHEMA, "last_seq": listing.last_seq})
             for line in _logs(storage, listing):
                 out.write(line)
             for scope, names in listing.scopes.items():
@@ -284,12 +305,39 @@ def load(writer: Writer, path: str | PathLike[str]) -> int:
         _check_empty(storage)
         try:
             lines = _Loader(writer).load(read_lines(source))
+            reread(storage)
+            _check_values(writer)
         except OSError as error:
             raise StorageError(f"{source} cannot be read: {error.strerror}") from error
         except (InvalidInput, NotFound, KeyError, TypeError, ValueError, AttributeError) as error:
             raise Corrupt(f"{source} was altered ({error}), and nothing was loaded; export the memory again") from error
-    reread(storage)
+        finally:
+            reread(storage)  # the transaction may be rolled back
     return lines
+
+
+def _check_values(writer: Writer) -> None:
+    """Read the values that opening a memory and its capabilities read, so that none of them fails later.
+
+    Call it inside the transaction, which ends with nothing loaded if one cannot be read.
+    """
+    storage = writer.storage
+    if len(secret(storage)) == 0 or not salt(storage):
+        raise ValueError("the key or the salt of the memory is missing")
+    if (stored := identity(storage)) is not None:
+        alike(stored, stored)
+    waiting(storage)
+    for scope in cast(Listings, storage).listing().scopes:
+        for fact in storage.documents(scope, FACTS, versions=True):
+            Version(**fact.value).fact()
+        for dossier in storage.documents(scope, DOSSIERS, versions=True):
+            _ = dossier.value and from_document(dossier, dossier.key)
+        for topic in storage.documents(scope, TOPICS):
+            of_documents(topic, None)
+        list(Ledger(storage, scope, writer.settings, partial(missing, storage, scope), writer.redaction.value).all())
+        documents.read_all(writer, scope)
+        merges(storage, scope)
+        noted_erasures(storage, scope, KEPT)
 
 
 def _check_empty(storage: Storage) -> None:
@@ -363,6 +411,8 @@ class _Loader:
             Passage(start, end, said if count else "", None if vector is None else to_vector(vector))
             for (start, end, count, vector), said in zip(value["passages"], words, strict=True)
         ]
+        if entry.kind == EPISODE:
+            from_entry(entry)  # raises for a message that cannot be read
         self.records[scope].append(Record(entry, passages))
         if len(self.records[scope]) >= BATCH:
             self._put(scope)

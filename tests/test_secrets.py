@@ -427,3 +427,32 @@ def test_consolidated_facts_and_retrievers_show_none(told: TidalMemory) -> None:
     assert any("[password]" in document.page_content for document in documents)
     assert any("[password]" in node.text for node in nodes)
     assert SECRET.casefold() not in repr((documents, nodes)).casefold()
+
+
+KEY = "ghp_R7kQ2mXvLt9WcPz4nHsJd5GuAe0KiVoBtMyR"
+
+
+def test_names_and_ids_of_tools_digests_and_surfaced_ids_hold_no_secret(open_memory: Any, tmp_path: Path) -> None:
+    memory = open_memory()
+    asked = Message("assistant", "", tool_calls=[ToolCall(KEY, {}, id=KEY)])
+    turn = memory.record(messages=[Message("user", "Look."), asked, Message("tool", "ok", tool_call_id=KEY)], id="t")
+    again = memory.record(messages=[Message("user", "Look."), asked, Message("tool", "ok", tool_call_id=KEY)], id="t")
+    assert again == turn
+    [call] = turn.tool_calls
+    assert call.name == call.id == turn.messages[2].tool_call_id
+    assert call.result == "ok"
+    memory.record("Look.", "Seen.", surfaced=[KEY])
+    memory.documents.put("notes.md", [Note("The tram leaves at nine.")], digest=KEY)
+    assert KEY not in str([*memory.episodes.list(), *memory.documents.list()])
+    memory.export(tmp_path / "export.jsonl")
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if KEY.encode() in file.read_bytes()]
+
+
+def test_a_schema_of_a_password_is_none(open_memory: Any) -> None:
+    schema = {"properties": {"password": {"type": "string"}}, "required": ["password"]}
+    turn = open_memory().record(
+        "Look.", json.dumps(schema), tools=[ToolCall("make", schema, result=json.dumps(schema))]
+    )
+    assert turn.answer == turn.tool_calls[0].result == json.dumps(schema)
+    assert turn.tool_calls[0].arguments == schema

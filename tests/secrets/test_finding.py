@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +65,31 @@ def test_a_long_hostile_text_is_read_in_linear_time(piece: str) -> None:
     end = "-----END PRIVATE KEY-----" if piece.startswith("-----BEGIN") else ""
     for last in {"", end}:
         assert grows_linearly(secrets, lambda chars, last=last: piece * (chars // len(piece)) + last, LONG)
+
+
+LABELLED = Path(__file__).parents[2] / "benchmarks" / "data" / "secrets.jsonl"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_labelled_texts_lose_their_secrets_and_look_alikes_nothing(apart: bool) -> None:
+    lines = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+    half = [line for line in lines if line["apart"] is apart]
+    told = [line for line in half if line["secret"]]
+    found = [line for line in told if line["secret"] not in masked(line["text"])]
+    alarms = [line["text"] for line in half if not line["secret"] and secrets(line["text"])]
+    assert len(told) == len(half) - len(told) == 50
+    assert len(found) >= 0.97 * len(told)
+    assert len(alarms) <= 0.01 * len(told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Server=db;Password=Gir4ffe22;Encrypt=True",
+        "Pwd=Gir4ffe22;Max Pool Size=20",
+        "url: Server=db;password=Gir4ffe22;",
+        "Password=Gir4ffe22; Encrypt=True",
+    ],
+)
+def test_a_value_of_a_connection_string_ends_at_the_next_field(text: str) -> None:
+    assert masked(text) == text.replace("Gir4ffe22", "[password]")

@@ -329,7 +329,9 @@ class Documents:
             raise InvalidInput(f"the parts of a document are Notes, got {shown(parts)}")
         services = self._services
         named = self._source(source)
-        return documents.put(services.writer, self._scope, named, parts, label(digest, "digest"), services.now())
+        known = label(digest, "digest")
+        known = known and services.writer.redaction.text(known)
+        return documents.put(services.writer, self._scope, named, parts, known, services.now())
 
     def sweep(self) -> int:
         """Remove the parts that documents no longer have, and return how many there were.

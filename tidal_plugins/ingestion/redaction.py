@@ -95,8 +95,9 @@ class Redaction:
     def exchange(self, exchange: Exchange) -> Exchange:
         """Return a checked turn as it may be stored. Raises as :meth:`text` does."""
         messages, metadata = tuple(map(self._message, exchange.messages)), self.value(exchange.metadata)
-        same = messages == exchange.messages and metadata == exchange.metadata
-        return exchange if same else replace(exchange, messages=messages, metadata=metadata)
+        surfaced = tuple(map(self.text, exchange.surfaced))
+        same = (messages, metadata, surfaced) == (exchange.messages, exchange.metadata, exchange.surfaced)
+        return exchange if same else replace(exchange, messages=messages, metadata=metadata, surfaced=surfaced)
 
     def comparable(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Return messages in the form in which they would be stored, to compare them. Refuses nothing."""
@@ -105,12 +106,16 @@ class Redaction:
 
     def _message(self, message: Message) -> Message:
         text, calls = self.text(message.text), tuple(map(self._call, message.tool_calls))
-        stored = replace(message, text=text, tool_calls=calls, reasoning=self.text(message.reasoning))
+        reasoning, answers = self.text(message.reasoning), self._id(message.tool_call_id)
+        stored = replace(message, text=text, tool_calls=calls, reasoning=reasoning, tool_call_id=answers)
         return message if stored == message else stored
 
     def _call(self, call: ToolCall) -> ToolCall:
-        result = call.result if call.result is None else self.text(call.result)
-        return replace(call, arguments=self.value(call.arguments), result=result)
+        result, id_ = call.result if call.result is None else self.text(call.result), self._id(call.id)
+        return replace(call, name=self.text(call.name), id=id_, arguments=self.value(call.arguments), result=result)
+
+    def _id(self, id_: str | None) -> str | None:
+        return id_ and self.text(id_)
 
     def _found(self, text: str, start: int) -> list[Secret]:
         """Return the secrets from ``start`` on, at their places in ``text[start:]``, but for those replaced already."""

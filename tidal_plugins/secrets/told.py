@@ -9,7 +9,7 @@ from typing import Any
 
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.secrets.forms import API_KEY, PASSWORD, TOKEN
-from tidal_plugins.secrets.values import Link, is_code, is_password, is_phrase, is_product_key, is_random
+from tidal_plugins.secrets.values import Link, is_code, is_dense, is_password, is_phrase, is_product_key, is_random
 
 CODE, PHRASE = "code", "phrase"
 
@@ -26,6 +26,7 @@ _CUES = tuple(
         (PHRASE, "pass", r"pass[ _-]?phrase", _ANY_BEFORE),
         (PHRASE, "phrase", r"phrase\b", r"(?:seed|recovery|backup)[ _-]$"),
         (PHRASE, "words", r"words\b", r"(?:seed|recovery|backup)[ _-]$"),
+        (PHRASE, "mnemonic", r"mnemonic(?:[ _-](?:phrase|words|seed))?", _ALONE_BEFORE),
         (PASSWORD, "pass", r"pass(?:word|wd|code)", _ANY_BEFORE),
         (PASSWORD, "pass", r"pass[ _-](?:word|code)", _ALONE_BEFORE),
         (PASSWORD, "pass", r"pass\b", r"\b(?:wi-?fi|db|e?-?mail|gmail|admin|root|server|router|network)[ _-]$"),
@@ -68,9 +69,9 @@ its quotation marks have backslashes."""
 _FILLER = lazy_re(
     r"(?: \([^()\n]{1,40}\))?(?:[ \t]{1,8}(?:for|of|to|on|at|in|from|with|there|here|again|just)\b"
     r"(?:[ \t]{1,8}[^\s:=;,.!?|]{1,30}){0,6}?)?"
-    r"(?=[ \t]{0,8}(?:[:=|→–—]|->|-[ \t])|[ \t]{1,8}(?:is|was|has|will|to|\w{1,20}ed)\b|['’]s\b)"
+    r"(?=[ \t]{0,8}(?:[:=|→–—]|->|-[ \t])|[ \t]{1,8}(?:is|are|was|has|will|to|\w{1,20}ed)\b|['’]s\b)"
 )
-_IS = r"(?:['’]s|[ \t]{1,8}(?:is|was|will be|remains|has(?: always)? been))"
+_IS = r"(?:['’]s|[ \t]{1,8}(?:is|are|was|will be|remains|has(?: always)? been))"
 _STILL = r"(?:[ \t]{1,8}(?:now|still|currently|again|just|simply|actually|really|literally))*"
 _CHANGES = r"(?:changed|set|reset|updated|switched|rotated)"
 _IT_IS = r"(?:it|that)(?:['’]s|[ \t]{1,2}(?:is|was))"
@@ -119,6 +120,10 @@ _VALUE = lazy_re(
     r"|[(\[{<]?(?P<bare>\S{1,256})"
 )
 TRAILING = ".,;:?)]}>\"'`*”’»|"
+_NEXT_FIELD = lazy_re(r";(?=[A-Za-z][\w .-]{0,40}=|\s*$)")
+"""Where the value of a connection string ends: «Password=x;Encrypt=True»."""
+_NEXT_NAME = 48
+"""Characters after a value in which the name of the next field ends."""
 _FENCE = lazy_re(r"```\w{0,16}[ \t]*\n[ \t]*")
 """The first line of a block that holds the value alone."""
 _ENDS = lazy_re(rf"[ \t]*(?:[\r\n]|$)|[{re.escape(TRAILING)}]")
@@ -139,6 +144,37 @@ def told(text: str, low: str) -> Iterator[tuple[int, int, str]]:
         found = _after(text, end, kind) or _ahead(text, start, kind)
         former = _former(text, end, found, kind)
         yield from ((*each, PASSWORD if kind == PHRASE else kind) for each in (found, *former) if each)
+    if _any(_ELSEWHERE_STEMS, low):
+        yield from _elsewhere(text, low)
+
+
+_ELSEWHERE = lazy_re(
+    r"(?P<name>passwor[dt]|kennwort|contrase[ñn]a|clave|mot de passe|has[łl]o|senha|palavra[ -]passe|"
+    r"parola d['’]ordine|wachtwoord|lösenord|пароль|\bpin)\b[\"'`*]{0,2}"
+    r"(?:[ \t]{1,4}(?:vom|von|für|zum|zur|des|der|del|de|du|da|do|dla|della|di|pour|per|para|al|na|van|voor|till|от)\b"
+    r"(?:[ \t]{1,4}[^\s:=]{1,30}){1,4}?)?"
+    r"(?:[ \t]{0,4}(?P<mark>[:=])[ \t]{0,4}|[ \t]{1,4}"
+    r"(?P<verb>ist|lautet|heißt|heisst|es|est|to|brzmi|jest|é|è|is|är|[-–—])"
+    r"(?:[ \t]{1,4}(?:jetzt|nun|ahora|maintenant|teraz|agora|ora|adesso|nu))?[ \t]{0,4}:?[ \t]{1,4})"
+)
+_ELSEWHERE_STEMS = (
+    "passwor", "kennwort", "contrase", "clave", "mot de passe", "hasł", "haslo", "senha", "palavra", "parola d",
+    "wachtwoord", "lösenord", "пароль", "pin ",
+)  # fmt: skip
+"""Names of passwords in other languages, with the words that join a value to them."""
+
+
+def _elsewhere(text: str, low: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the passwords that are named in German, Spanish, French, Polish, Portuguese, Italian, Dutch, Swedish or
+    Russian. After a verb one needs digits or marks: «Das Passwort ist falsch» tells a state."""
+    for match in _ELSEWHERE.finditer(low):
+        polish, key, pin = match["name"].startswith("has"), match["name"] == "clave", match["name"] == "pin"
+        if (match["verb"] == "to" and not polish) or (match["mark"] and (pin or key)):
+            continue
+        link = Link.MARK if match["mark"] else Link.NEXT
+        kind = CODE if pin else PASSWORD
+        if found := _valued(text, match.end(), kind, link):
+            yield *found, kind
 
 
 def lowered(text: str) -> str:
@@ -201,12 +237,14 @@ def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] 
         return None
     quoted = match["quoted"] is not None
     start, value = match.start("quoted" if quoted else "bare"), match["quoted"] or match["bare"]
+    if not quoted and (field := _NEXT_FIELD.search(text, start, start + len(value) + _NEXT_NAME)):
+        value = value[: max(0, field.start() - start)]
     value = value if quoted else value.rstrip(TRAILING)
     if kind == CODE:
         end = is_code(text, start, link)
         return (start, end) if end else None
     if kind in (TOKEN, API_KEY):
-        fits = (is_random(value) and " " not in value) or is_product_key(value)
+        fits = (is_random(value) and " " not in value) or is_product_key(value) or is_dense(value)
     else:
         ends = _ENDS.match(text, start + len(value)) is not None
         fits = is_password(value, link, quoted=quoted or fenced is not None, ends=ends)
@@ -383,9 +421,21 @@ _ELEMENT = lazy_re(
     re.IGNORECASE,
 )
 _SHELL = lazy_re(
-    r"\b(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,80}?[ \t]-p)"
-    r"[\"']?(?P<value>[^\s\"'$]{3,64})"
+    r"\b(?:sshpass[ \t]{1,4}-p[ \t]{0,4}"
+    r"|(?:mysql|mysqldump|mysqladmin|mariadb|7z[ar]?)\b[^\n|;&]{0,80}?[ \t]-p"
+    r"|(?:docker|podman|nerdctl|buildah|skopeo|oras|crane|helm|az|oc|argocd|cf|harbor)[ \t]"
+    r"(?:[^\n|;&]{0,40}[ \t])?login[ \t](?:[^\n|;&]{0,120}?[ \t])?(?:-p|--password)[ \t=]{1,4}"
+    r"|(?:redis-cli|valkey-cli)[ \t](?:[^\n|;&]{0,80}?[ \t])?(?:-a|--pass)[ \t=]{1,4}"
+    r"|htpasswd[ \t]{1,4}-\w*b\w*[ \t]{1,4}\S{1,80}[ \t]{1,4}\S{1,64}[ \t]{1,4}"
+    r"|(?:un)?zip[ \t](?:[^\n|;&]{0,80}?[ \t])?-P[ \t]{0,4}"
+    r"|net[ \t]use[ \t][^\n|;&]{0,120}?/user:\S{1,64}[ \t]{1,4}"
+    r"|openssl[ \t][^\n|;&]{0,80}?[ \t]-(?:k|passin pass:|passout pass:|pass pass:)[ \t]{0,4})"
+    r"[\"']?(?P<value>(?![-<*])[^\s\"'$]{3,64})"
 )
+"""Commands that get a password as an argument."""
+_SHELL_STEMS = (
+    "sshpass", "mysql", "mariadb", "7z", "login", "redis-cli", "valkey-cli", "htpasswd", "zip", "net use", "openssl",
+)  # fmt: skip
 
 
 def fields(text: str, low: str) -> Iterator[tuple[int, int, str]]:
@@ -398,7 +448,7 @@ def fields(text: str, low: str) -> Iterator[tuple[int, int, str]]:
         yield from _fields(_APART, text, Link.MARK)
     if "</" in text:
         yield from _fields(_ELEMENT, text, Link.MARK)
-    if "sshpass" in low or "mysql" in low or "mariadb" in low:
+    if _any(_SHELL_STEMS, low):
         yield from ((*match.span("value"), PASSWORD) for match in _SHELL.finditer(text))
 
 

@@ -17,6 +17,9 @@ LEAST_BITS = 2.7
 LEAST_SWITCHES = 3
 """Changes between capitals, small letters and digits within a part. «release2024» has one, «9f2LmUvQe81» eight."""
 
+LEAST_DENSE = 20
+"""Characters of a text that is told by its marks."""
+
 LONG_CHARS, LONG_SWITCHES = 32, 10
 """The same for a long text whose separators are part of it, as in base 64."""
 
@@ -28,6 +31,14 @@ def is_random(text: str) -> bool:
     """Return whether a part of ``text``, between its separators, is drawn at random: letters and digits in turns."""
     parts = _PART.findall(text)
     return any(_drawn(part) for part in parts if len(part) >= LEAST_CHARS) or _is_base64("".join(parts))
+
+
+def is_dense(text: str) -> bool:
+    """Return whether a long text has letters, digits and many marks, as the keys that frameworks make."""
+    marks = set(re.findall(r"[!@#$%^&*]", text))
+    return (
+        len(text) >= LEAST_DENSE and " " not in text and len(marks) >= LEAST_SWITCHES and bool(re.search(r"\d", text))
+    )
 
 
 def bits(text: str) -> float:
@@ -102,7 +113,7 @@ _PLAIN = lazy_re(r"[A-Za-z][a-z]{3,}")
 _CAMEL = lazy_re(r"[a-z]+[A-Z][A-Za-z]*")
 _WORDS = lazy_re(r"[a-z]{1,20}(?:[ -][a-z]{1,20}){3,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
 
-_SEED = lazy_re(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
+_SEED = lazy_re(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}\b")
 _SEED_LENGTHS = (12, 15, 18, 21, 24)
 """Words that the seed phrase of a wallet may have; each has three to eight letters [BIP-39]."""
 
@@ -155,8 +166,11 @@ def is_product_key(value: str) -> bool:
 
 def is_phrase(text: str, start: int) -> int | None:
     """Return where a phrase of four plain words or more ends that begins at ``start``, or ``None``."""
-    if (seed := _SEED.match(text, start)) and len(seed[0].split()) in _SEED_LENGTHS:
-        return seed.end()
+    if seed := _SEED.match(text, start):
+        said = seed[0].split()
+        if len(said) in _SEED_LENGTHS or STOP_WORDS.isdisjoint(said[: _SEED_LENGTHS[0]]):  # a note may follow
+            length = max(length for length in _SEED_LENGTHS if length <= len(said))
+            return start + len(" ".join(said[:length]))
     match = _WORDS.match(text, start)
     words = re.split("[ -]", match[0]) if match else ["a"]
     return match.end() if match and not STOP_WORDS.intersection(words) else None

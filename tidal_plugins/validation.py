@@ -6,8 +6,11 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.patterns import lazy_re
@@ -255,6 +258,43 @@ def iterable(values: Iterable[T], name: str) -> Iterable[T]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInput(f"{name} must be a collection, such as a list, got {shown(values)}")
     return values
+
+
+def shaped(value: T, kind: Any, name: str) -> T:
+    """Return a ``Message``, an ``Exchange`` or another dataclass as it is if each of its fields has the declared type,
+    however deep, or raise ``InvalidInput``. A list may stand for a tuple. What the values say is not looked at."""
+    if not isinstance(value, kind):
+        raise InvalidInput(f"{name} must be a {kind.__name__}, got {shown(value)}")
+    for field, hint in _hints(kind).items():
+        given = getattr(value, field)
+        if not _fits(given, hint):
+            raise InvalidInput(f"{field} of {name} cannot be {shown(given)}: see {kind.__name__} for what it may be")
+    return value
+
+
+_FIELDS = "__dataclass_fields__"
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return {field: hint for field, hint in get_type_hints(kind).items() if field in getattr(kind, _FIELDS)}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    outer, inner = get_origin(hint), get_args(hint)
+    if outer in (Union, UnionType):
+        return any(_fits(value, one) for one in inner)
+    if outer is Literal:
+        return isinstance(value, str)  # which text it may be is checked where it is used
+    if outer is None:
+        if isinstance(hint, type) and is_dataclass(hint) and isinstance(value, hint):
+            return all(_fits(getattr(value, name), each) for name, each in _hints(hint).items())
+        return hint is Any or isinstance(value, hint)
+    if issubclass(outer, Mapping):
+        return isinstance(value, Mapping)
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        return False
+    return all(_fits(one, inner[0]) for one in value)
 
 
 def mapping(value: Mapping[str, Any], name: str, max_bytes: int, *, finite: bool = True) -> dict[str, Any]:

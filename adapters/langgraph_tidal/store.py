@@ -14,6 +14,7 @@ from langgraph.store.base import (
     GetOp,
     IndexConfig,
     ListNamespacesOp,
+    MatchCondition,
     Op,
     PutOp,
     Result,
@@ -46,7 +47,7 @@ from tidal_plugins.model.entry import TRUST, derive_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory
-from tidal_plugins.validation import MAX_LABEL, MAX_LABEL_BYTES, MAX_TAGS, check_int, is_short, labels, mapping
+from tidal_plugins.validation import MAX_LABEL, MAX_LABEL_BYTES, MAX_TAGS, check_int, is_short, items, labels, mapping
 
 S = TypeVar("S")
 
@@ -252,6 +253,13 @@ def _check(op: Op) -> None:
     if not isinstance(op, GetOp | SearchOp | PutOp | ListNamespacesOp):
         raise InvalidInput(f"a store takes GetOp, SearchOp, PutOp and ListNamespacesOp, got {type(op).__name__}")
     _check_namespace(op)
+    if isinstance(op, ListNamespacesOp):
+        if op.max_depth is not None:
+            check_int(op.max_depth, "max_depth", 0, MAX_ITEMS)
+        for condition in () if op.match_conditions is None else items(op.match_conditions, "match_conditions"):
+            if not isinstance(condition, MatchCondition):
+                raise InvalidInput(f"match_conditions are MatchConditions, got {shown(condition)}")
+            labels(condition.path, "the path of a condition")
     validate_op_namespace(op)
     if isinstance(op, SearchOp | ListNamespacesOp):
         check_int(op.limit, "limit", 0, MAX_ITEMS)
@@ -272,7 +280,7 @@ def _check(op: Op) -> None:
 def _check_namespace(op: Op) -> None:
     """Refuse a namespace that is no tuple of short texts, before LangGraph's own check shows it whole."""
     given = op.namespace_prefix if isinstance(op, SearchOp) else getattr(op, "namespace", ())
-    parts = given if isinstance(given, tuple | list) else [None]
+    parts = given if isinstance(given, tuple) else [None]
     if not all(isinstance(part, str) and len(part) <= MAX_LABEL for part in parts):
         raise InvalidInput(f"a namespace is a tuple of texts such as ('users', '42'), got {shown(given)}")
 

@@ -29,7 +29,9 @@ from tidal_plugins.graph.queries import entities_of
 from tidal_plugins.graph.render import QUOTES, RankedRelation, quoted, related
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.model.transcript import transcript
+from tidal_plugins.shown import shown
 from tidal_plugins.turns import in_scope
+from tidal_plugins.validation import labels
 
 SHOWN = ("evidence",)
 """Metadata that a language model is shown with a relation; the rest is for the program."""
@@ -140,7 +142,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
         if ids is None:
             nodes: list[LabelledNode] = [_entity(entity) for entity in self._memory.graph.entities()]
         else:
-            nodes = [node for id_ in dict.fromkeys(ids) if (node := self._node(id_))]
+            nodes = [node for id_ in dict.fromkeys(labels(ids, "ids")) if (node := self._node(id_))]
         return [node for node in nodes if not properties or _has(node.properties, properties)]
 
     def get_triplets(
@@ -152,6 +154,16 @@ class TidalPropertyGraphStore(PropertyGraphStore):
     ) -> list[Triplet]:
         """Return relations of one of ``entity_names`` and one of ``ids``, with one of ``relation_names`` and any of
         ``properties``; of nothing, none."""
+        entity_names, relation_names, ids = (
+            None if given is None else [*labels(given, name)]
+            for given, name in (
+                (entity_names, "entity_names"),
+                (relation_names, "relation_names"),
+                (ids, "ids"),
+            )
+        )
+        if properties is not None and not isinstance(properties, dict):
+            raise InvalidInput(f"properties must be a mapping, got {shown(properties)}")
         if not (entity_names or relation_names or properties or ids):
             return []
         triplets = self._triplets(self._relations(_joint(entity_names, ids), relation_names))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tidal_plugins import Claim, Entry, Exchange, Message, Policy, TidalError, TidalMemory
+from tidal_plugins import Claim, Entry, Exchange, Message, Policy, TidalError, TidalMemory, ToolCall
 from tidal_plugins.model.graph import SinkBatch, SinkIds
 from tidal_plugins.testing import NOON
 
@@ -82,6 +82,20 @@ VALUES: Mapping[str, Any] = {
     "naive time": datetime(2026, 1, 1),
     "first year": datetime.min.replace(tzinfo=UTC),
     "class": Policy,
+    "empty list": [],
+    "empty mapping": {},
+    "number in words": "2",
+    "far too long": 1e308,
+    "infinite": float("inf"),
+    "message with a number of calls": [Message("user", "a", tool_calls=5)],  # type: ignore[arg-type]
+    "message with odd calls": [Message("user", "a", tool_calls=[5, "x"])],  # type: ignore[list-item]
+    "message of an array": [Message("user", np.array([1.0, 2.0]))],  # type: ignore[arg-type]
+    "turn of a number": [Exchange(5)],  # type: ignore[arg-type]
+    "turn of nothing": [Exchange(())],
+    "turn of numbers": [Exchange([5])],  # type: ignore[list-item]
+    "call with an array": [ToolCall("search", np.array([1.0, 2.0]))],  # type: ignore[arg-type]
+    "call without a name": [ToolCall(5)],  # type: ignore[arg-type]
+    "nul in a list": ["a\0b"],
 }
 """Values by name. They serve many calls, none of which changes them."""
 
@@ -124,16 +138,22 @@ class Call(NamedTuple):
 
 
 def calls(
-    owner: object, name: str, *, extra: Mapping[str, Mapping[str, Any]] | None = None, leave: frozenset[str]
+    owner: object,
+    name: str,
+    *,
+    extra: Mapping[str, Mapping[str, Any]] | None = None,
+    leave: frozenset[str],
+    good: Mapping[str, Any] | None = None,
 ) -> Iterator[Call]:
     """Yield each call of each public method of ``owner`` that this project wrote, with one hostile value in it.
 
-    ``extra`` has the fields that a method takes beside its own parameters; ``leave`` are methods to pass over.
+    ``extra`` has the fields that a method takes beside its own parameters; ``leave`` are methods to pass over,
+    and ``good`` are values that fit this memory: with the id of an episode a check behind its look-up is reached, too.
     """
     for method, function in methods(owner):
         if method in leave:
             continue
-        for parameter, give in parameters(function, (extra or {}).get(method, {})):
+        for parameter, give in parameters(function, (extra or {}).get(method, {}), {**GOOD, **(good or {})}):
             for what, value in VALUES.items():
                 yield Call(f"{name}.{method}({parameter}={what})", lambda give=give, value=value: give(value))
 
@@ -150,13 +170,15 @@ def methods(owner: object) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield method, getattr(owner, method)
 
 
-def parameters(function: Callable[..., Any], extra: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[Any], object]]]:
+def parameters(
+    function: Callable[..., Any], extra: Mapping[str, Any], fitting: Mapping[str, Any] = GOOD
+) -> Iterator[tuple[str, Callable[[Any], object]]]:
     """Yield each parameter with a function that calls ``function`` with a value for it, and good ones for others."""
     known = inspect.signature(function).parameters.values()
     needed = [one for one in known if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
     named = [one for one in known if one.default is one.empty and one.kind is one.KEYWORD_ONLY]
     needed += named
-    good = {one.name: GOOD[one.name] for one in needed}
+    good = {one.name: fitting[one.name] for one in needed}
     for one in known:
         if one.kind is one.VAR_POSITIONAL:
             yield one.name, lambda value: function(value)

@@ -9,11 +9,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 import tidal_plugins
-from tests.trust.hostile import MOST, VALUES, Call, calls, groups, makers
+from tests.trust.hostile import MOST, VALUES, Call, Endless, Raising, calls, groups, makers
 from tidal_plugins import HashingEmbedder, InvalidInput, Note, Settings, TidalError, TidalMemory
 
 NO_THREAD = Settings(graph={"background": False})
@@ -73,11 +74,16 @@ def faults(memory: TidalMemory, doors: Iterable[Call], *others: type[Exception])
     return found
 
 
-def test_every_method_refuses_what_it_cannot_use(filled: TidalMemory) -> None:
+def test_every_method_refuses_what_it_cannot_use(
+    filled: TidalMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a text may be the path of a file
     session = filled.sessions.open(user="ann")
     session.signal("like", filled.remember("The pears are ripe.").id)
     owners = {**groups(filled), "session": session, "compactor": filled.compactor()}
     made = [call for name, owner in owners.items() for call in calls(owner, name, extra=EXTRA, leave=LEFT)]
+    real = {"id": filled.episodes.list()[0].id}
+    made += calls(filled.episodes, "episodes", leave=LEFT, good=real)
     assert len(made) > 2_500
     assert faults(filled, made) == []
     assert filled.recall("Where does Ann live?")[0].text == "Ann lives in Bergen."
@@ -101,7 +107,52 @@ def test_every_class_and_function_refuses_what_it_cannot_use(
     made = makers(module, good, leave=frozenset({"Compactor", "Facts", "Session", "Maintenance", "TidalState"}))
     ours = [call for call in made if not call.name.split("(")[1].startswith(FRAMEWORK_OWNED)]
     assert faults(filled, ours) == []
-    assert {*tmp_path.iterdir()} == before
+    named = {path for path in tmp_path.iterdir() if path.name.split("-")[0] == VALUES["number in words"]}
+    assert {*tmp_path.iterdir()} - named == before
+
+
+NOT_NAMES: list[Any] = [5, "ab", np.array([1.0, 2.0]), {"a": 1}, [5], [Endless()]]
+
+
+@pytest.mark.parametrize("given", NOT_NAMES, ids=["number", "text", "array", "mapping", "numbers", "objects"])
+def test_a_property_graph_refuses_what_it_cannot_use(filled: TidalMemory, given: Any) -> None:
+    pytest.importorskip("llama_index.core")
+    from llama_index_tidal import TidalPropertyGraphStore
+
+    graph, names = TidalPropertyGraphStore(filled), ("entity_names", "relation_names", "ids")
+    calls = [Call(f"get_triplets({name})", partial(graph.get_triplets, **{name: given})) for name in names]
+    calls += [Call("get(ids)", partial(graph.get, ids=given)), Call("delete", partial(graph.delete, given))]
+    for properties in (given, {"a": given}, {Raising(): given}):
+        triplets = partial(graph.get_triplets, properties=properties)
+        calls += [Call("get", partial(graph.get, properties)), Call("get_triplets", triplets)]
+    assert faults(filled, calls) == []
+
+
+@pytest.mark.parametrize("depth", ["x", 1e308, [], {}, -1, True, np.array([1, 2])])
+def test_a_list_of_namespaces_refuses_what_it_cannot_use(filled: TidalMemory, depth: Any) -> None:
+    pytest.importorskip("langgraph")
+    from langgraph.store.base import ListNamespacesOp
+
+    from langgraph_tidal import TidalStore
+
+    store = TidalStore(filled)
+    store.put(("users", "ann"), "pears", {"text": "ripe"})
+    for bad in ({"max_depth": depth}, {"match_conditions": [depth]}):
+        with pytest.raises(InvalidInput):
+            store.batch([ListNamespacesOp(**bad)])
+
+
+@pytest.mark.parametrize("peer", ["a\0b", "a\ud800b", " ", b"bytes", 5])
+def test_a_peer_is_a_path_that_a_file_can_have(peer: Any) -> None:
+    with pytest.raises(InvalidInput):
+        TidalMemory("memory://", embedder=HashingEmbedder(), peers=[peer])
+
+
+@pytest.mark.parametrize("timeout", [1e308, float("inf")])
+def test_a_memory_closes_whatever_the_timeout(timeout: float) -> None:
+    memory = TidalMemory("memory://", embedder=HashingEmbedder())
+    memory.record("Ann lives in Bergen.", "Noted.")
+    memory.close(timeout=timeout)
 
 
 @pytest.mark.parametrize("field", ["namespace", "key", "value", "index", "ttl", "query", "filter", "limit", "offset"])

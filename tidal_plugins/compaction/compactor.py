@@ -32,7 +32,7 @@ from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import measure
 from tidal_plugins.tracing import traced
-from tidal_plugins.validation import items, label
+from tidal_plugins.validation import items, label, shaped
 
 logger = logging.getLogger(__name__)
 
@@ -236,6 +236,9 @@ class Compactor:
         carried: str | None,
     ) -> Context:
         whole: Any = items(given, "history")  # of the one or of the other: split tells
+        for item in whole:
+            if isinstance(item, Message | Exchange):
+                shaped(item, type(item), "a part of the history")
         thread, carried = label(thread, "thread"), label(carried, "carried")
         if not isinstance(reserved, Size):
             raise InvalidInput(f"reserved is a Size(tokens, bytes), got {shown(reserved)}")

@@ -21,7 +21,7 @@ from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.capabilities import question
-from tidal_plugins.validation import check_flag, check_int, clean, items, label, labels
+from tidal_plugins.validation import MAX_ROWS, check_flag, check_int, clean, items, label, labels, shaped
 
 if TYPE_CHECKING:
     from tidal_plugins.ingestion.history import HistoryMatch
@@ -228,6 +228,7 @@ class Episodes:
         """
         from tidal_plugins.model import transcript
 
+        page, max_chars = check_int(page, "page", 1, MAX_ROWS), check_int(max_chars, "max_chars", 1, MAX_ROWS)
         episode = self[id]
         before, after = self._neighbours(episode)
         return transcript.page(episode, page, max_chars, previous=before, following=after)
@@ -259,11 +260,12 @@ class Episodes:
         A turn is known by its id, or else by its words (the user's and the final answer) in order. The last turn may
         be open. ``record_many`` stores the turns without an episode; :meth:`follow` notes how they hang together.
         """
-        from tidal_plugins.ingestion.history import match
+        from tidal_plugins.ingestion.history import HistoryMatch, match
 
         turns = items(history, "history")
-        if not all(isinstance(turn, Exchange) for turn in turns):
-            raise InvalidInput("a history is a list of Exchanges, with one turn each")
+        turns = tuple(shaped(turn, Exchange, "a turn of the history") for turn in turns)
+        if not turns:
+            return HistoryMatch(())
         return match(self._services.writer, self._scope, label(thread, "thread"), turns)
 
     def follow(self, follows: Mapping[str, str], *, replaced: Collection[str] = (), back: Collection[str] = ()) -> None:

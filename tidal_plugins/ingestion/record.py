@@ -38,6 +38,7 @@ from tidal_plugins.validation import (
     label,
     labels,
     mapping,
+    shaped,
 )
 
 ROLES = (*SPOKEN, "tool")
@@ -182,11 +183,7 @@ def _admitted(episode: Episode, stored: Stored) -> Episode:
 
 def identified(exchange: Exchange) -> Exchange:
     """Return an exchange with an id: its own, or a new one. Leaves it to the check to refuse other objects."""
-    if (
-        not isinstance(exchange, Exchange)
-        or exchange.id is not None
-        or any(getattr(m, "id", None) for m in exchange.messages)
-    ):
+    if not isinstance(exchange, Exchange) or shaped(exchange, Exchange, "an exchange").key is not None:
         return exchange
     return replace(exchange, id=secrets.token_hex(8))
 
@@ -200,7 +197,7 @@ def one_turn(
         raise InvalidInput("give either messages, or user, agent and tools")
     if not all(isinstance(call, ToolCall) for call in calls):
         raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-    return given or turn(user, agent, calls)
+    return tuple(shaped(each, Message, "each of messages") for each in given) or turn(user, agent, calls)
 
 
 def to_notes(texts: Iterable[Note | str], fields: Mapping[str, Any]) -> list[Note]:

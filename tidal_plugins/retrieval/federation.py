@@ -29,6 +29,7 @@ from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
+from tidal_plugins.validation import check_path
 
 Ask = Callable[[Recaller, Scope], Recall]
 """A function that asks one store in one scope."""
@@ -76,6 +77,8 @@ class Peer:
     def __post_init__(self) -> None:
         if not isinstance(self.memory, str | PathLike | OpenMemory) or self.memory == "":
             raise InvalidInput(f"a peer is the path of a memory or an open TidalMemory, got {shown(self.memory)}")
+        if isinstance(self.memory, str | PathLike):
+            check_path(self.memory, "a peer")
         trust = self.trust
         if trust is not None and (isinstance(trust, bool) or not isinstance(trust, int | float) or not 0 < trust <= 1):
             raise InvalidInput(f"a peer's trust is a number above 0 and at most 1, got {shown(trust)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import re
 import threading
@@ -14,9 +15,10 @@ import pytest
 import uvicorn
 from starlette.responses import Response
 
-from tests.inspect.conftest import HOST, TOKEN, Visit
+from tests.conftest import OpenMemory
+from tests.inspect.conftest import HOST, TOKEN, Visit, fill
 from tests.waiting import PATIENCE, eventually
-from tidal_plugins import TidalMemory
+from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.apps.inspect import serve
 from tidal_plugins.apps.inspect.page import Page, View
 
@@ -137,3 +139,25 @@ def test_a_view_that_fails_is_a_page_without_a_traceback(visit: Visit, filled: T
     assert "RuntimeError" in answer.text
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
+
+
+def test_another_embedder_is_told_on_the_pages_that_need_vectors(visit: Visit, open_memory: OpenMemory) -> None:
+    fill(open_memory()).close()
+    client = visit(open_memory(embedder=HashingEmbedder(dimensions=128)))
+    pages = [
+        "/",
+        "/?turn=clocks",
+        "/knowledge",
+        "/capsule",
+        "/graph",
+        "/health",
+        "/health/check",
+        "/timeline",
+        "/sessions",
+    ]
+    answers = {page: client.get(page) for page in pages}
+    assert {answer.status_code for answer in answers.values()} == {200, 409}
+    told = answers["/?turn=clocks"]
+    assert told.status_code == 409
+    assert "cannot be read with" in html.unescape(told.text)
+    assert "TIDAL_EMBEDDER" in told.text

@@ -23,7 +23,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from tidal_plugins import Conflict, InvalidInput, NotFound, TidalError, TidalMemory
+from tidal_plugins import Conflict, EmbedderMismatch, InvalidInput, NotFound, TidalError, TidalMemory
 from tidal_plugins.apps.inspect.guard import Guard
 from tidal_plugins.apps.inspect.page import Page, View, written
 from tidal_plugins.apps.inspect.views import VIEWS
@@ -35,8 +35,11 @@ MAX_FORM = 256 * 1024
 """Bytes of a form."""
 MAX_FIELDS = 200
 
-STATUS = {NotFound: 404, InvalidInput: 400, Conflict: 409}
+STATUS = {NotFound: 404, InvalidInput: 400, Conflict: 409, EmbedderMismatch: 409}
 """Status codes of the library's errors; others have 500."""
+
+OTHER_EMBEDDER = "Here: name the embedder of this memory in TIDAL_EMBEDDER and start the inspector again."
+"""What a page adds that needs the vectors of the memory, and has another embedder."""
 
 FORM_TOKEN = "form_token"
 """Name of the hidden field that every form has which changes something."""
@@ -127,7 +130,8 @@ def _answered(answer: Callable[[Page], Response], page: Page) -> Response:
         return answer(page)
     except TidalError as error:
         status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
-        return page.show("error.html", status, told=str(error))
+        told = f"{error}. {OTHER_EMBEDDER}" if isinstance(error, EmbedderMismatch) else str(error)
+        return page.show("error.html", status, told=told)
     except Exception as error:
         _log.error("%s failed with %s", page.path, type(error).__name__)  # its message may hold what was recorded
         _log.debug("%s failed", page.path, exc_info=True)

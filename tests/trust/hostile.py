@@ -100,7 +100,8 @@ VALUES: Mapping[str, Any] = {
 """Values by name. They serve many calls, none of which changes them."""
 
 
-NAMES = """a=Ann absorb=Ann action=remember b=Bergen citation=ep:none earlier=none entity=Ann entry_id=none holder=none
+NAMES = """a=Ann absorb=Ann absorbed=Ann action=remember b=Bergen
+citation=ep:none earlier=none entity=Ann entry_id=none holder=none
 id=none keep=Ann key=harvest later=none merge=none message=none name=planner object=Bergen
 path=no/such/folder/copy.db predicate=lives_in relation=none run=none source=orchard.graphml
 subject=Ann topic=pears type=like value=September zone=Europe/Berlin"""

@@ -103,8 +103,9 @@ class Request:
         graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
         hops = check_int(settings.recall.hops if hops is None else hops, "hops", 1, MAX_HOPS)
-        if query is None or profile == HOT:
-            if query is not None or profile not in (None, HOT):
+        hot = isinstance(profile, str) and profile == HOT  # an array compares with each of its elements
+        if query is None or hot:
+            if query is not None or not (hot or profile is None):
                 raise InvalidInput(f"the profile {HOT} ranks without a query, and the others need one")
             profile, hops, associative = HOT, 1, False  # there is nothing to lead on from
         else:

@@ -55,7 +55,8 @@ def test_what_is_no_text_is_refused(memory: TidalMemory) -> None:
     for text in ("", " \n\t", None, 7, b"bytes", ["a"]):
         turns: Any = [Exchange((good,), id="1"), Exchange((Message("user", text),), id="2")]
         notes: Any = [Note("good text"), Note(text)]
-        for name, given in (("recall", text), ("record_many", turns), ("remember", notes), ("record", text)):
+        asked = ("recall", "" if text is None else text)  # without a query the hottest are recalled
+        for name, given in (asked, ("record_many", turns), ("remember", notes), ("record", text)):
             refused(memory, lambda m, name=name, given=given: getattr(m, name)(given))
     for neither in (None, 7, "", ["good text", 7], [{"text": "good text"}], b"bytes"):
         refused(memory, lambda m, neither=neither: m.remember(neither))

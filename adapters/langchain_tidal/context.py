@@ -37,7 +37,17 @@ from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import MESSAGE_TOKENS, ApproximateCounter
-from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage, checked_memory, read_kept
+from tidal_plugins.turns import (
+    Place,
+    Recent,
+    RestoreAs,
+    Style,
+    SummaryAs,
+    WrittenMessage,
+    checked_memory,
+    drop_kept,
+    read_kept,
+)
 
 OVERFLOWN = 0.7
 """Share of what a provider refused that is sent instead."""
@@ -223,6 +233,8 @@ class ContextMemory:
             force=force,
             carried=history.carried,
         )
+        if compaction.stage in ("compact", "hard"):
+            drop_kept(place, _as_history(history.given, place.thread))
         shown = _shown(compaction, history.messages, self._style) if compaction.rebuilt else list(history.given)
         talk, changed = place.key, compaction.rebuilt and compaction.id != history.carried
         new = changed and compaction.id != self._seen.get(talk)
@@ -234,11 +246,15 @@ class ContextMemory:
     def _kept(self, place: Place, messages: Sequence[BaseMessage]) -> dict[int, Size]:
         """Return the sizes of the whispers that completed turns keep, by the messages that show them."""
         history = turns(messages)
-        kept = read_kept(place, [to_exchange(turn, place.thread) for turn in history])
+        kept = read_kept(place, _as_history(messages, place.thread))
         kept.pop(len(history) - 1, None)  # there is always room for the one of the open turn
         shown = kept_by(history, kept)
         texts = {id(message): shown.get(message.id or id(message)) for message in messages if by_human(message)}
         return {at: size_of(HumanMessage(text)) for at, text in texts.items() if text}
+
+
+def _as_history(messages: Sequence[BaseMessage], thread: str | None) -> list[Exchange]:
+    return [to_exchange(turn, thread) for turn in turns(messages)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
-from tidal_plugins.turns import KeptWhisper, Place, Style, by_agent, read_kept, recording
+from tidal_plugins.turns import KeptWhisper, Place, Style, by_agent, drop_kept, read_kept, recording
 from tidal_plugins.validation import check_int
 
 State = Literal["new", "stored", "given"]
@@ -262,13 +262,17 @@ def rebuilt(
     )
     fixed = Size(initial_token_count, initial_token_count * TOKEN_BYTES)
     fixed = sum(limits.size([ChatMessage(asked)] if asked else []), fixed)
+    overflow: ContextOverflow | None = None
     try:
-        return _shown(compact(reserved=sum(limits.size(held_back), fixed)), messages, limits.style), None
+        compaction = compact(reserved=sum(limits.size(held_back), fixed))
     except ContextOverflow as error:
         if not held_back:
             raise
         # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
-        return _shown(compact(reserved=fixed, force="hard"), messages, limits.style), error
+        compaction, overflow = compact(reserved=fixed, force="hard"), error
+    if compaction.stage in ("compact", "hard"):
+        drop_kept(place, [to_exchange(turn, place.thread) for turn in turns])
+    return _shown(compaction, messages, limits.style), overflow
 
 
 def kept_by(turns: Sequence[Turn], kept: Mapping[int, KeptWhisper]) -> dict[int, KeptWhisper]:

@@ -120,7 +120,7 @@ async def test_a_resource_that_there_is_not(db: Path) -> None:
             ("memory://capsule/x", "InvalidInput"),
             ("memory://episodes/nonesuch", "NotFound"),
             ("memory://dossiers/harpsichord", "NotFound"),
-            ("memory://episodes/x/0", "NotFound"),
+            ("memory://episodes/x/0", "InvalidInput"),
             ("memory://episodes/x/" + "9" * 500, "InvalidInput"),
             ("memory://dossiers/" + "x" * 5_000, "InvalidInput"),
             ("file:///etc/passwd", "InvalidInput"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import sys
 import traceback
@@ -102,6 +103,9 @@ def recorded(memory: TidalMemory) -> None:
     memory.record("the harbour master is called Ines", "Noted.", thread="harbour")
 
 
+NUMBERS = itertools.count()
+
+
 def recalled(memory: TidalMemory) -> None:
     memory.recall("when does the ferry leave?")
 
@@ -112,7 +116,7 @@ def listed(memory: TidalMemory) -> None:
 
 
 def forgotten(memory: TidalMemory) -> None:
-    memory.forget(memory.remember("the lighthouse is striped").id)
+    memory.forget(memory.remember(f"the lighthouse is striped {next(NUMBERS)} times").id)  # each text is forgotten once
 
 
 def read_as_one(memory: TidalMemory) -> None:

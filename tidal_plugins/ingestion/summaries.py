@@ -13,7 +13,6 @@ from functools import partial
 from tidal_plugins.aio import in_time
 from tidal_plugins.english.dates import named_days, with_dates
 from tidal_plugins.graph.reader.budget import Budget, Spent
-from tidal_plugins.graph.reader.statements import borne_out
 from tidal_plugins.ingestion.episodes import SUMMARISE, read_corrected, summarised, without_shown
 from tidal_plugins.ingestion.writer import IngestionTuning, Writer
 from tidal_plugins.jobs.handler import Handler, NotNow
@@ -75,4 +74,6 @@ class EpisodeSummaries(Handler[int]):
         said += [call.result for call in episode.tool_calls if call.result]
         days = {day for each in said for day in (at.date(), *named_days(each, at))}
         evidence = "\n".join(with_dates(each, at) for each in said)
+        from tidal_plugins.graph.reader.statements import borne_out  # a first recall does without it
+
         return borne_out(text, evidence, days, settings[IngestionTuning].summary_chars)[0]

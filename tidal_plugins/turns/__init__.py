@@ -12,7 +12,7 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 """
 
 from tidal_plugins.sessions.session import REFUSALS
-from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, checked_cache, read_kept
+from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, checked_cache, drop_kept, read_kept
 from tidal_plugins.turns.place import (
     Nested,
     Place,
@@ -60,6 +60,7 @@ __all__ = [
     "KeptWhisper",
     "Nested",
     "Place",
+    "drop_kept",
     "read_kept",
     "Recent",
     "record_history",

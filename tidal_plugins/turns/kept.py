@@ -3,7 +3,7 @@
 Providers keep the beginning of a prompt in a cache, up to the first byte that differs from the call before. A whisper
 that leaves its turn when the next one begins makes all that follows it differ. One that stays does not: it is stored
 when it is first shown, apart from histories and checkpoints, and is shown as it was, to the byte, until a compaction
-leaves its turn out or a memory that it shows is forgotten or corrected.
+rewrites the context or a memory that it shows is forgotten or corrected.
 """
 
 from __future__ import annotations
@@ -68,6 +68,20 @@ def read_kept(place: Place, history: Sequence[Exchange | None]) -> dict[int, Kep
         return {}
     found = place.memory._services.storage.documents(place.memory.scope, WHISPERS, list(recent))
     return {recent[one.key]: _kept(one) for one in found if one.value}
+
+
+def drop_kept(place: Place, history: Sequence[Exchange | None]) -> None:
+    """Remove the whispers of all turns of a history but the last: a compaction has rewritten what stands before it, so
+    that nothing of it is in a cache any more, and what they told then may be outdated."""
+    keys = _keys(place, _openings(history))[:-1][-2 * BLOCK :]
+    storage, scope = place.memory._services.storage, place.memory.scope
+    try:
+        with storage.transaction():
+            storage.erase_documents(scope, WHISPERS, keys)
+    except ReadOnly:
+        return
+    except StorageError as error:
+        logger.warning("thread %s: the whispers before a compaction stay: %s", place.thread, error)
 
 
 def keep(place: Place, history: Sequence[Exchange | None], asked: str, whisper: Whisper, *, apart: bool) -> None:

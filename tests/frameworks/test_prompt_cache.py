@@ -187,6 +187,19 @@ async def test_a_model_that_remembers_streams_and_rebuilds_its_context(memory, s
     assert memory.episodes.list(thread="new")[0].answer == "Noted."
 
 
+def test_a_compaction_takes_the_whispers_of_completed_turns_with_it(reminded, strict):
+    model = strict(f"It goes {'la ' * 60}")
+    remembering, history = memory_model(model, reminded, max_tokens=2_000), []
+    for n in range(24):
+        history.append(HumanMessage(ASK, id=f"v{n}"))
+        history.append(remembering.invoke(history, thread("long")))
+    whispers = [sum(MARK in message.text for message in shown if message.type == "human") for shown in model.shown]
+    rebuilt = [n for n in range(1, 24) if len(model.shown[n]) < len(model.shown[n - 1])]
+    assert rebuilt
+    assert {whispers[n] for n in rebuilt} == {1}
+    assert max(whispers) > 2
+
+
 def test_a_graph_that_drops_the_whisper_says_so_once(reminded, says, caplog):
     app = graph_of(reminded, says("A standard."), state=MessagesState).compile()
     app.invoke(user(ASK), thread("friday"))

@@ -95,9 +95,10 @@ def questions(view: View, script: Script, request: str) -> Iterator[tuple[str, b
     for name, said in script.limits.items():
         yield f"the limit of {name}", said.rstrip(".") in view.text
     yield "the decisions in force", all(said.rstrip(".") in view.text for said in script.decisions.values())
+    holding = "\n".join(line for line in view.text.splitlines() if ", was: " not in line)
     yield (
         "no outdated limit or decision",
-        not any(old.rstrip(".") in view.text for old, new in script.outdated.items() if new != request),
+        not any(old.rstrip(".") in holding for old, new in script.outdated.items() if new != request),
     )
     yield "the last figure that the user told", not script.facts or script.facts[-1] in view.text
     yield from _files(view, project)

@@ -30,6 +30,9 @@ SEED = 5
 OFTEN_RIGHT = {"the last figure that the user told", "the content of the file edited before"}
 """Questions without an answer at times: an old remark makes way for what the work needs, and of the files that
 come back renamed notes may take the place of an edited one."""
+RARELY = 0.05
+"""Share of the compactions after which any other question may lack its answer: which do depends on where a context
+happens to be full."""
 SETTINGS = Settings(storage={"durability": "fast"})
 
 
@@ -125,7 +128,7 @@ def twenty_questions_are_answered_after_each_compaction(watch: Watch) -> None:
     assert len(watch.asked) > len(watch.requests) / 15
     assert all(len(answers) == 20 for answers in watch.asked)
     wrong = Counter(question for question, _ in watch.wrong)
-    assert wrong.keys() <= OFTEN_RIGHT, wrong
+    assert all(count <= RARELY * len(watch.asked) for name, count in wrong.items() if name not in OFTEN_RIGHT), wrong
     assert wrong.total() <= 0.02 * 20 * len(watch.asked), wrong
 
 

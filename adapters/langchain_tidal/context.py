@@ -253,7 +253,7 @@ class ContextMemory:
         return {at: size_of(HumanMessage(text)) for at, text in texts.items() if text}
 
 
-def _as_history(messages: Sequence[BaseMessage], thread: str | None) -> list[Exchange]:
+def _as_history(messages: Sequence[BaseMessage], thread: str | None) -> list[Exchange | None]:
     return [to_exchange(turn, thread) for turn in turns(messages)]
 
 

@@ -104,46 +104,13 @@ bench-peers: .venv-peers/.stamp
 bench-million: .venv/.stamp
 	@$(BIN)/python benchmarks/latency.py --sizes 1000000 --repeats 100
 
-fit-emotion: .venv/.stamp
+fit-%: NEEDED := realmem_dev.json and stories/
+fit-emotion: NEEDED := goemotions_train.tsv and goemotions_dev.tsv
+fit-emotion fit-confidence fit-ongoing fit-relations fit-tagger fit-changes: fit-%: .venv/.stamp
 ifeq ($(BENCH_DATA),)
-	@echo "GoEmotions is needed: make fit-emotion DATA=folder with goemotions_train.tsv and goemotions_dev.tsv" >&2; exit 1
+	@echo "Data is needed: make $@ DATA=folder with $(NEEDED)" >&2; exit 1
 else
-	@$(BIN)/python training/fit_emotion.py --data "$(BENCH_DATA)"
-endif
-
-fit-confidence: .venv/.stamp
-ifeq ($(BENCH_DATA),)
-	@echo "RealMem and stories are needed: make fit-confidence DATA=folder with realmem_dev.json and stories/" >&2; exit 1
-else
-	@$(BIN)/python training/fit_confidence.py --data "$(BENCH_DATA)"
-endif
-
-fit-ongoing: .venv/.stamp
-ifeq ($(BENCH_DATA),)
-	@echo "RealMem is needed: make fit-ongoing DATA=folder with realmem_dev.json" >&2; exit 1
-else
-	@$(BIN)/python training/fit_ongoing.py --data "$(BENCH_DATA)"
-endif
-
-fit-relations: .venv/.stamp
-ifeq ($(BENCH_DATA),)
-	@echo "RealMem and stories are needed: make fit-relations DATA=folder with realmem_dev.json and stories/" >&2; exit 1
-else
-	@$(BIN)/python training/fit_relations.py --data "$(BENCH_DATA)"
-endif
-
-fit-tagger: .venv/.stamp
-ifeq ($(BENCH_DATA),)
-	@echo "RealMem and stories are needed: make fit-tagger DATA=folder with realmem_dev.json and stories/" >&2; exit 1
-else
-	@$(BIN)/python training/fit_tagger.py --data "$(BENCH_DATA)"
-endif
-
-fit-changes: .venv/.stamp
-ifeq ($(BENCH_DATA),)
-	@echo "RealMem and stories are needed: make fit-changes DATA=folder with realmem_dev.json and stories/" >&2; exit 1
-else
-	@$(BIN)/python training/fit_changes.py --data "$(BENCH_DATA)"
+	@$(BIN)/python training/fit_$*.py --data "$(BENCH_DATA)"
 endif
 
 export-minilm: .venv/.stamp

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 import tidal_plugins
 from tests.trust.hostile import MOST, VALUES, Call, Endless, Raising, calls, groups, makers
-from tidal_plugins import HashingEmbedder, InvalidInput, Note, Settings, TidalError, TidalMemory
+from tidal_plugins import Closed, HashingEmbedder, InvalidInput, Note, Settings, TidalError, TidalMemory
 
 NO_THREAD = Settings(graph={"background": False})
 """Nothing writes but the calls themselves."""
@@ -153,6 +153,8 @@ def test_a_memory_closes_whatever_the_timeout(timeout: float) -> None:
     memory = TidalMemory("memory://", embedder=HashingEmbedder())
     memory.record("Ann lives in Bergen.", "Noted.")
     memory.close(timeout=timeout)
+    with pytest.raises(Closed):
+        memory.recall("Bergen")
 
 
 @pytest.mark.parametrize("field", ["namespace", "key", "value", "index", "ttl", "query", "filter", "limit", "offset"])

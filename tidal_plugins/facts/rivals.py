@@ -4,8 +4,8 @@ They need values that exclude each other, or words by which the later one ends t
 that say that both are of one thing. A period, a place, a person, a version or an environment that is said is part of
 the thing: January's bill and February's both hold.
 
-In long texts most pairs of statements that look so are none: «give me Step 3 now» ends nothing. Seven numbers say how
-likely it is that a pair is one; ``make fit-changes`` fits them.
+In long texts most pairs of statements that look so are none: «give me Step 3 now» ends nothing. Six features say how
+likely it is that a pair is one; ``make fit-changes`` fits their weights.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -125,8 +125,9 @@ def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_child_process_holds_none_of_the_locks_of_its_parent(path: Path) -> None:
     storage = ReadOnlySQLite(path)
+    ends = []
 
-    def read() -> Any:
+    def read() -> None:
         child = os.fork()
         if child == 0:
             status = 1
@@ -135,9 +136,11 @@ def test_a_child_process_holds_none_of_the_locks_of_its_parent(path: Path) -> No
                     status = 0 if len(memory.recall("jazz piano")) == 3 else 2
             finally:
                 os._exit(status)
-        return os.waitpid(child, 0)[1]
+        ends.append(os.waitpid(child, 0)[1])
 
-    assert storage.while_open(read) == 0
+    with suppress(Busy):  # the child may have changed the file that its parent was reading
+        storage.while_open(read)
+    assert set(ends) == {0}
 
 
 def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:

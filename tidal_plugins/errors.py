@@ -110,8 +110,8 @@ class EmbedderMismatch(EmbeddingError):
 class StorageError(TidalError):
     """The store refused an operation or could not complete it.
 
-    When a memory is opened: the path leads to no database of this library, a key does not open it, or it was written by
-    another version of this library, and before 1.0 there are no migrations. Later: the file, its log or the log's index
+    When a memory is opened: the path leads to no database of this library, a key does not open it, it was written by a
+    later version, or by an earlier one and may not be brought up to date. Later: the file, its log or the log's index
     was deleted, moved or replaced while it was open, and what the call wrote is not in the file at the path.
     """
 

@@ -49,6 +49,9 @@ class StorageSettings(Group):
     ``docs/scale.md``."""
     column_cache_mb: int = Field(256, ge=0)
     """What searches hold in memory, in MiB, for all scopes together: the scopes used last, or one scope alone."""
+    migrate: bool = True
+    """Whether a memory that an earlier version of the library wrote is brought up to date when it is opened for
+    writing, after a copy of its file was made beside it. If not, it is refused."""
     read_url: SecretStr | None = None
     """URL of a read replica of a memory on PostgreSQL. It answers recalls as soon as it has what this process wrote."""
 

@@ -2,9 +2,10 @@
 
     python tools/package.py dist [EXTRA …]
 
-The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a
-copy of that environment, which is removed afterwards. The program below runs in an empty folder. All extras for users
-are tried, if none is named.
+First the wheel and the sdist are built a second time, and must be the same to the byte. The wheel is installed with the
+pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a copy of that environment, which
+is removed afterwards. The program below runs in an empty folder. All extras for users are tried, if none is named. The
+size of an environment is that of its packages, with compiled code and without pip.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers"}
+
+PIP = {"pip", "setuptools", "pkg_resources"}
 
 REMEMBERS = """
 from tidal_plugins import TidalMemory
@@ -59,7 +62,9 @@ IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name not in
 
 
 def main(arguments: Sequence[str]) -> None:
-    [wheel] = (path.resolve() for path in Path(arguments[0]).glob("*.whl"))
+    dist = Path(arguments[0])
+    check_reproducible(dist)
+    [wheel] = (path.resolve() for path in dist.glob("*.whl"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = arguments[1:] or sorted(project["optional-dependencies"].keys() - NOT_FOR_USERS)
     with tempfile.TemporaryDirectory() as folder:
@@ -75,15 +80,29 @@ def main(arguments: Sequence[str]) -> None:
             shutil.rmtree(place)
 
 
+def check_reproducible(dist: Path) -> None:
+    """Build again elsewhere, and compare."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(ROOT, sys.executable, "-m", "build", "--outdir", folder)
+        for path in sorted(dist.iterdir()):
+            if Path(folder, path.name).read_bytes() != path.read_bytes():
+                sys.exit(f"{path.name} is another one when it is built again")
+            print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, the same when it is built again", flush=True)
+
+
 def attempt(place: Path, wanted: str, extra: str) -> None:
     """Install the wheel in an environment, and let it record and recall."""
     began = time.monotonic()
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
-    run(place, python, "-m", "pip", "install", "-qq", "--no-compile", "-c", str(ROOT / "constraints.txt"), wanted)
+    run(place, python, "-m", "pip", "install", "-qq", "-c", str(ROOT / "constraints.txt"), wanted)
     run(place, python, "-m", "pip", "check")
     with tempfile.TemporaryDirectory() as empty:
         run(Path(empty), python, "-c", f"{IMPORTS[extra]}\n{REMEMBERS}")
-    print(f"{extra:>12}: installed, recorded and recalled in {time.monotonic() - began:.0f} s", flush=True)
+    size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file() and not PIP.intersection(path.parts))
+    print(
+        f"{extra:>21}: {size / 1e6:4.0f} MB, installed, recorded and recalled in {time.monotonic() - began:.0f} s",
+        flush=True,
+    )
 
 
 def run(place: Path, *command: str | Path) -> None:

@@ -50,6 +50,7 @@ class ChatModelSummariser:
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
     ) -> Sequence[Statement]:
+        """Return statements about the sources, as the model answers."""
         asked = prompt(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
         answer = self._ask(asked)
         return statements(answer) if isinstance(answer, Answer) else parse(answer)

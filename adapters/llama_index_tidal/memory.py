@@ -222,6 +222,7 @@ class TidalChatMemory(BaseMemory):
 
     @classmethod
     def class_name(cls) -> str:
+        """Return the name by which LlamaIndex knows the class."""
         return "TidalChatMemory"
 
     @classmethod
@@ -320,6 +321,7 @@ class TidalChatMemory(BaseMemory):
 
     @model_serializer(mode="wrap")
     def custom_model_dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """Return the fields and the turns that are held, for LlamaIndex's serialisation."""
         turns = self._turns  # replaced whole, never changed: no lock, which a turn being recorded would hold for long
         plain = {"turns": [dump(turn) for turn in turns], "goes_on": self._goes_on, "class_name": self.class_name()}
         return {**handler(self), **plain}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib import metadata
 from pathlib import Path
 
 from tests.cli.conftest import Tidal
@@ -22,6 +23,7 @@ def test_each_command_is_named_and_has_the_options_that_are_shown(tidal: Tidal) 
         assert [word for word in words if word.startswith("-") and word not in text] == []
     commands = re.findall(r"^  ([a-z]+)  ", tidal("--help").out.partition("Commands:")[2], re.M)
     assert len(commands) > 20
+    assert tidal("--version").out == f"tidal-plugins {metadata.version('tidal-plugins')}\n"
     assert [name for name in commands if f"`{name}`" not in PAGE] == []
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.files.make import GONE, QUIET, fill
 from tidal_plugins import (
     Conflict,
     Corrupt,
@@ -19,7 +20,6 @@ from tidal_plugins import (
     Message,
     Policy,
     PolicyViolation,
-    Settings,
     StorageError,
     TidalMemory,
     ToolCall,
@@ -30,31 +30,12 @@ from tidal_plugins.testing import FrozenClock
 
 OpenMemory = Callable[..., TidalMemory]
 
-GONE = "The plan of the garden stands behind the calendar of the sailing club, on the second shelf."
-QUIET = Settings(graph={"background": False})
-
 
 @pytest.fixture
 def source(tmp_path: Path, clock: FrozenClock, open_memory: OpenMemory) -> TidalMemory:
     """Return a memory with something of everything."""
     memory = open_memory("source.db", settings=QUIET)
-    tool = ToolCall("search", {"query": "mast"}, result="The mast is spruce.")
-    first = memory.record("Mira keeps the mast in the shed.", "In the shed, then.", thread="boats", tools=[tool])
-    memory.record("The sail is red.", "Red it is.", thread="boats", surfaced=[first.citation])
-    gone = memory.record(GONE, "All right.", thread="doors")
-    memory.remember("# Varnish\n\n" + "Sand the hull, then varnish it twice.\n\n" * 200, source="varnish.md")
-    memory.remember("Tie a bowline.", kind="skill", tags=["knots"])
-    memory.facts["harbour"] = "open"
-    memory.facts["harbour"] = "closed"
-    with memory.sessions.open(agent="planner", user="mira") as session:
-        session.signal("like", memory.recall("mast")[0].id, note="useful")
-    memory.graph.index_pending()
-    memory.dossiers.refresh("mast")
-    memory.scoped("user", "7").remember("Only seven knows of the cellar.")
-    memory.documents.put("papers/tide.md", [], digest="1")
-    memory.forget(gone.citation)
-    clock.advance(hours=30)
-    memory.maintenance.run()
+    fill(memory, clock)
     return memory
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, StorageError
-from tidal_plugins.maintenance.parts import PART, claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.reports import Backup
 from tidal_plugins.shown import shown
@@ -23,6 +22,7 @@ from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
 from tidal_plugins.storage.sqlite.copies import put_in_place
 from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path
+from tidal_plugins.storage.sqlite.parts import PART, claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.validation import check_flag, check_path
 
 BACKUP = "backup"

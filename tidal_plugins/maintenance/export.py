@@ -35,7 +35,6 @@ from tidal_plugins.ingestion.tombstones import KEPT, missing, noted_erasures
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import waiting
 from tidal_plugins.maintenance.backups import BACKUP
-from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import EPISODE, Entry, Link, Scope
 from tidal_plugins.sessions.ledger import Ledger
@@ -48,6 +47,7 @@ from tidal_plugins.storage.rows import to_json
 from tidal_plugins.storage.scrubbing import UNSCRUBBED
 from tidal_plugins.storage.shorthands import reread, salt, secret, write_document
 from tidal_plugins.storage.sqlite.opening import checked_path
+from tidal_plugins.storage.sqlite.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.validation import check_flag
 
 if TYPE_CHECKING:

@@ -65,6 +65,7 @@ class LossLedger(Sequence[Loss]):
         return tuple(dict.fromkeys(loss.episode for loss in self.losses))
 
     def to_json(self) -> list[dict[str, Any]]:
+        """Return a list of objects that JSON can hold, one for each loss."""
         return [
             {
                 "position": loss.position,
@@ -108,6 +109,7 @@ class Size:
         return Size(max(self.tokens, other.tokens), max(self.bytes, other.bytes))
 
     def within(self, limit: Size) -> bool:
+        """Return whether this is at most ``limit``, in tokens and in bytes."""
         return self.tokens <= limit.tokens and self.bytes <= limit.bytes
 
     def share(self, limit: Size) -> float:

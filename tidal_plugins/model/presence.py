@@ -93,9 +93,11 @@ class Terms:
     until: datetime | None = None
 
     def local(self, at: datetime) -> datetime:
+        """Return a time in the person's time zone."""
         return at.astimezone(ZoneInfo(self.zone))
 
     def today(self, at: datetime) -> date:
+        """Return the date of a time in the person's time zone."""
         return self.local(at).date()
 
     def is_quiet(self, at: datetime) -> bool:
@@ -105,6 +107,7 @@ class Terms:
         return begins <= now < ends if begins <= ends else now >= begins or now < ends
 
     def is_paused(self, at: datetime) -> bool:
+        """Return whether speaking first is paused at a time."""
         return self.paused and (self.until is None or at < self.until)
 
 

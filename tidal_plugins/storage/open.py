@@ -96,7 +96,12 @@ def _open_file(path: str | PathLike[str], settings: StorageSettings, key: Key | 
     if read_only:
         return ReadOnlySQLite(path, timeout=settings.busy_timeout, key=key, **_limits(settings))
     return SQLiteStorage(
-        path, durability=settings.durability, busy_timeout=settings.busy_timeout, key=key, **_limits(settings)
+        path,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        key=key,
+        migrate=settings.migrate,
+        **_limits(settings),
     )
 
 
@@ -120,6 +125,7 @@ def _open_postgres(url: str, settings: StorageSettings, *, read_only: bool) -> P
         durability=settings.durability,
         busy_timeout=settings.busy_timeout,
         read_only=read_only,
+        migrate=settings.migrate,
         **_limits(settings),
     )
 

@@ -19,6 +19,7 @@ class FrozenClock:
         return self._now
 
     def set(self, now: datetime) -> None:
+        """Set the time. Raises ``InvalidInput`` for one without a time zone."""
         self._now = aware(now, "now")
 
     def advance(self, **duration: float) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,12 +40,27 @@ LISTED = 20
 
 app = typer.Typer(
     name="tidal",
-    help="A memory for agents, in one local file: recall with the reasons why.",
     epilog="Exit codes: 0 done, 1 refused, 2 written wrongly, 3 nothing found, 4 done in part, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help takes half the time, and can be copied
     pretty_exceptions_enable=False,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tidal-plugins {metadata.version('tidal-plugins')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """A memory for agents, in one local file: recall with the reasons why."""
+
 
 Db = Annotated[str, typer.Option("--db", envvar="TIDAL_DB", help="The file of the memory, or its URL.")]
 Scope = Annotated[str, typer.Option("--scope", envvar="TIDAL_SCOPE", help="Whose memories, such as user/42.")]

@@ -191,10 +191,10 @@ def _parser(language: str) -> tuple[Parser, Query] | None:
         from tree_sitter import Language, Parser, Query
 
         found = Language(getattr(importlib.import_module(grammar.package), grammar.function)())
-        tags = [(files(package) / "queries/tags.scm").read_text() for package in grammar.tags]
+        tags = [(files(package) / "queries/tags.scm").read_text("utf-8") for package in grammar.tags]
     except ImportError:
         return None
-    own = [(files(__package__) / f"queries/{name}.scm").read_text() for name in grammar.queries or [language]]
+    own = [(files(__package__) / f"queries/{name}.scm").read_text("utf-8") for name in grammar.queries or [language]]
     return Parser(found), Query(found, "\n".join([*map(_without_comments, tags), *own]))
 
 

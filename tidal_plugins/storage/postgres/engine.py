@@ -46,7 +46,8 @@ class PostgresStorage(
 
     ``durability="fast"`` lets the server acknowledge a commit before it is on disk: nothing tears, but a crash of the
     server may take the last commits. ``busy_timeout`` bounds the wait for the lock of a scope. The other options are
-    those of the SQLite engine. ``partitions`` counts for a new database alone.
+    those of the SQLite engine. ``partitions`` counts for a new database alone. A database of an earlier schema
+    is brought to this one, unless ``migrate`` is false.
     """
 
     def __init__(
@@ -60,13 +61,14 @@ class PostgresStorage(
         column_cache_bytes: int = 256 * 1024 * 1024,
         read_only: bool = False,
         partitions: int = PARTITIONS,
+        migrate: bool = True,
     ) -> None:
         self._db = Connections(url, durable=durability == "full", busy_timeout=busy_timeout, read_only=read_only)
         self.path, self.read_only = self._db.path, read_only
         self._figures = {}
         try:
             with self._db.lent() as connection:
-                prepare(connection, self.path, partitions, read_only=read_only)
+                prepare(connection, self.path, partitions, read_only=read_only, migrate=migrate)
         except BaseException:
             self._db.close()
             raise

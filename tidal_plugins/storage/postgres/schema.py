@@ -1,11 +1,10 @@
 """The PostgreSQL schema: every table is keyed and partitioned by scope, and shows rows of the scope that is set, and
 those about the whole store.
-
-Before version 1.0 of this library, a database of another schema is refused and not migrated.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import psycopg
@@ -16,8 +15,15 @@ from tidal_plugins.storage.postgres.dialect import translated
 from tidal_plugins.storage.rows import number_of
 from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT, columns
 
+logger = logging.getLogger(__name__)
+
 VERSION = 5
-"""4: the checksum of a tier is of the tier and the id alone."""
+
+FIRST = 5
+"""The earliest schema that a database is migrated from: that of the first release."""
+
+STEPS: dict[int, str] = {}
+"""By the version that a database has, SQL that leads to the next one."""
 
 PARTITIONS = 16
 """Partitions of each table of a new database."""
@@ -154,31 +160,48 @@ def statements(partitions: int = PARTITIONS) -> str:
     return "\n".join([*parts, _INDEXES, f"INSERT INTO tidal_state (version) VALUES ({VERSION});"])
 
 
-def prepare(connection: psycopg.Connection[Any], path: str, partitions: int, *, read_only: bool) -> None:
-    """Create the schema where there is none, or check that it is of this version."""
+def prepare(connection: psycopg.Connection[Any], path: str, partitions: int, *, read_only: bool, migrate: bool) -> None:
+    """Create the schema where there is none, bring an earlier one to this version, or check that it is of this one.
+
+    All is one transaction. It makes no copy: that is for ``pg_dump``, before.
+    """
     with translated(path):
-        if _is_there(connection, path):
+        found = _version(connection, path)
+        if found == VERSION:
             return
-        if read_only:
+        if read_only and found is None:
             raise ReadOnly(f"there is no memory at {path} yet; open it once without read_only=")
+        if found is not None and (read_only or not migrate):
+            raise StorageError(
+                f"{path} has schema version {found}, this library reads {VERSION}; make a copy by pg_dump, and open it "
+                "once for writing, without storage={'migrate': False}: it is brought up to date then"
+            )
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-            if not _is_there(connection, path):
+            found = _version(connection, path)  # another process may have been quicker
+            if found is None:
                 connection.execute(statements(partitions).encode())
+                return
+            for version in range(found, VERSION):
+                connection.execute(STEPS[version].encode())
+                logger.warning("%s goes from schema %d to %d", path, version, version + 1)
+            connection.execute("UPDATE tidal_state SET version = %s", [VERSION])
 
 
-def _is_there(connection: psycopg.Connection[Any], path: str) -> bool:
-    """Return whether the schema is there. Raises ``StorageError``."""
+def _version(connection: psycopg.Connection[Any], path: str) -> int | None:
+    """Return the version of the schema, ``None`` if there is none. Raises ``StorageError`` for one that has no way
+    here."""
     found = connection.execute(_FIND).fetchone()
     state, scopes = found if found is not None else (False, False)
     if not state and not scopes:
-        return False
+        return None
     if not state or not scopes:
         raise StorageError(f"{path} has tables of this library's names that are not its own; use another database")
     row = connection.execute("SELECT version FROM tidal_state").fetchone()
     version = int(row[0]) if row else 0
+    said = f"{path} has schema version {version}, this library reads {VERSION}"
     if version > VERSION:
-        raise StorageError(f"{path} has schema version {version}, this library reads {VERSION}; upgrade tidal-plugins")
-    if version < VERSION:
-        raise StorageError(f"{path} has schema version {version}, this library reads {VERSION}; use a new database")
-    return True
+        raise StorageError(f"{said}; upgrade tidal-plugins")
+    if version < FIRST:
+        raise StorageError(f"{said} and goes back to {FIRST}; use a new database")
+    return version

@@ -74,6 +74,8 @@ def put_in_place(new: str, path: str, key: Key | None) -> None:
                     connection.execute("BEGIN EXCLUSIVE")
                 for ending in ("-wal", "-shm"):  # a damaged file keeps them
                     Path(path + ending).unlink(missing_ok=True)
+                if os.name == "nt":  # which replaces no file that is open
+                    connection.close()
                 os.replace(new, path)  # noqa: PTH105
             finally:
                 connection.close()

@@ -27,7 +27,8 @@ from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.copies import BackupStore
 from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import Key, check_key, is_damaged
+from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path, is_damaged
+from tidal_plugins.storage.sqlite.schema import OlderSchema
 from tidal_plugins.storage.sqlite.search import SQLiteSearch
 from tidal_plugins.storage.sqlite.store import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
 
@@ -60,7 +61,7 @@ class SQLiteStorage(
     ``"none"`` never syncs: after a power cut the file may be damaged.
     A scope with more passages than ``exact_vectors_up_to`` is searched by binary codes, and the best are compared with
     the stored vectors. ``column_cache_bytes`` bounds what all scopes together hold in memory. ``key`` returns the key
-    of an encrypted file.
+    of an encrypted file. A file of an earlier schema is brought to this one, unless ``migrate`` is false.
     """
 
     _connections: type[Connections] = Connections
@@ -75,6 +76,7 @@ class SQLiteStorage(
         exact_vectors_up_to: int = EXACT_VECTORS,
         column_cache_bytes: int = 256 * 1024 * 1024,
         key: Key | None = None,
+        migrate: bool = True,
     ) -> None:
         if key is not None:
             check_key(key)
@@ -82,6 +84,13 @@ class SQLiteStorage(
         connections = partial(self._connections, path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self._scopes, self._figures = set(), {}
         try:
+            self._db = connections()
+        except OlderSchema:
+            if not migrate:
+                raise
+            from tidal_plugins.storage.sqlite.migrations import migrate as bring_up_to_date
+
+            bring_up_to_date(checked_path(path), key, busy_timeout)
             self._db = connections()
         except Corrupt as error:
             if not is_damaged(error.__cause__):

@@ -1,4 +1,4 @@
-"""The SQLite schema. Before version 1.0 of this library, a file of another schema is refused and not migrated."""
+"""The SQLite schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
 VERSION = 10
-"""9: the number of a scope is a hash of its path."""
+
+FIRST = 10
+"""The earliest schema that a file is migrated from: that of the first release."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -150,26 +152,37 @@ STATEMENTS = "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NO
 """SQL for the statements of the schema, without those that the keyword index makes by itself."""
 
 
+class OlderSchema(StorageError):
+    """A file has an earlier schema, from which there are steps to this one."""
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """Return the version of the schema that a file says it has, 0 for none."""
+    return int(connection.pragma("user_version")) & SCHEMA_BITS
+
+
 def has_schema(connection: apsw.Connection) -> bool:
     """Return whether the file has the schema; an empty file has none. Nothing is changed.
 
-    Raises ``StorageError`` for another program's file, and for one of another version of this library.
+    Raises ``StorageError`` for another program's file, and for one of another version of this library, as
+    ``OlderSchema`` if it can be brought to this one.
     Call it inside a transaction: another process may be creating the schema.
     """
-    version = int(connection.pragma("user_version")) & SCHEMA_BITS
+    version = version_of(connection)
     application = int(connection.pragma("application_id"))
     if application != APPLICATION_ID and (application or version or connection.execute(_HAS_TABLES).get):
         raise StorageError(
             f"{connection.filename} is an SQLite database of another program; give the memory a file of its own"
         )
+    said = f"{connection.filename} has schema version {version}, this library reads {VERSION}"
     if version > VERSION:
-        raise StorageError(
-            f"{connection.filename} has schema version {version}, this library reads {VERSION}; upgrade tidal-plugins"
-        )
+        raise StorageError(f"{said}; upgrade tidal-plugins")
+    if 0 < version < FIRST:
+        raise StorageError(f"{said} and goes back to {FIRST}; record into a new file")
     if 0 < version < VERSION:
-        raise StorageError(
-            f"{connection.filename} has schema version {version}, this library reads {VERSION} and has no migrations "
-            "before its version 1.0; record into a new file, or read this one with the version that wrote it"
+        raise OlderSchema(
+            f"{said}; open it once for writing, without storage={{'migrate': False}}: it is brought up to date then, "
+            "after a copy was made beside it"
         )
     return version == VERSION
 

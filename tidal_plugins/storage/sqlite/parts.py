@@ -53,8 +53,9 @@ def remove_part(part: str) -> None:
             Path(part + ending).unlink(missing_ok=True)
 
 
-def sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
+def sync(path: str, flags: int = os.O_RDWR) -> None:
+    """Write a file to the disk. Windows does so only for one that is open for writing."""
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:
@@ -63,4 +64,4 @@ def sync(path: str) -> None:
 
 def sync_folder(path: str) -> None:
     with suppress(OSError):  # not every system lets a folder be opened
-        sync(str(Path(path).parent))
+        sync(str(Path(path).parent), os.O_RDONLY)

@@ -1,0 +1,121 @@
+"""Bring a file of an earlier schema to that of this version, in one transaction and after a copy of the file.
+
+A step leads from one version of the schema to the next. All that a file lacks run in one transaction, which ends with
+the schema compared: a process that is killed meanwhile, and a disk that is full, leave the file as it was. No other
+process may have the file open, since it would go on by the schema of before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import time
+from collections.abc import Callable
+
+import apsw
+
+from tidal_plugins.errors import Busy, Conflict, Corrupt, StorageError
+from tidal_plugins.storage.sqlite.locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS, settle, take_back
+from tidal_plugins.storage.sqlite.opening import Key, begin, translated, unlock, vfs
+from tidal_plugins.storage.sqlite.parts import claim, part_of, remove_part, sync, sync_folder
+from tidal_plugins.storage.sqlite.schema import STATEMENTS, VERSION, altered, version_of
+
+logger = logging.getLogger(__name__)
+
+Step = Callable[[apsw.Connection], None]
+
+STEPS: dict[int, Step] = {}
+"""By the version that a file has, what leads to the next one. A table that changes is made anew beside the old one,
+filled from it, and takes its name. Foreign keys are checked at the end."""
+
+
+def migrate(path: str, key: Key | None, busy_timeout: float) -> None:
+    """Bring a file to this version, unless another process just did. Raises ``StorageError``; the file stays as it was
+    then."""
+    with FILE_LOCKS.reading(path, busy_timeout), translated(path):
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs(key))
+        try:
+            connection.set_busy_timeout(int(busy_timeout * 1000))
+            if key is not None:
+                unlock(connection, key)
+            settle(connection, path)
+            take_back(connection)  # the log goes now
+            _take_alone(connection, path, busy_timeout)
+            connection.execute("PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE").fetchall()
+            found = version_of(connection)
+            if found != VERSION:
+                copy = _copy(path, found, key)
+                logger.warning("%s goes from schema %d to %d; as it was it is at %s", path, found, VERSION, copy)
+                _take_steps(connection, path, found)
+            connection.execute("COMMIT")
+        finally:
+            connection.close(True)  # which rolls back what is not committed
+
+
+def _take_alone(connection: apsw.Connection, path: str, seconds: float) -> None:
+    """Leave WAL, which needs the file for itself. SQLite does not wait for that."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            connection.pragma("journal_mode", "delete")
+            return
+        except apsw.BusyError as error:
+            if time.monotonic() > end:
+                raise Busy(
+                    f"{path} is of an earlier version, and another process has it open: it can be brought up to date "
+                    "once that one has ended"
+                ) from error
+            time.sleep(0.05)
+
+
+def _take_steps(connection: apsw.Connection, path: str, found: int) -> None:
+    for version in range(found, VERSION):
+        STEPS[version](connection)
+        logger.info("%s: schema %d of %d", path, version + 1, VERSION)
+    wrong = altered(dict(connection.execute(STATEMENTS)))
+    if wrong or connection.execute("PRAGMA foreign_key_check").fetchone():
+        raise StorageError(
+            f"{path} could not be brought to schema {VERSION} and stays as it was: {wrong or 'its keys'}"
+        )
+    connection.pragma("user_version", connection.pragma("user_version") & ~SCHEMA_BITS | VERSION)
+
+
+def _copy(path: str, version: int, key: Key | None) -> str:
+    """Copy a file that is locked for writing, and return the name of the copy."""
+    part = part_of(path)
+    try:
+        with translated(part):
+            _copy_pages(path, part, key)
+        sync(part)
+        for number in itertools.count(1):
+            target = f"{path}.schema-{version}" + (f".{number}" if number > 1 else "")
+            try:
+                claim(target)
+            except Conflict:  # of an earlier attempt, which did not end, or of a copy that was restored
+                continue
+            os.replace(part, target)  # noqa: PTH105
+            sync_folder(target)
+            return target
+    finally:
+        remove_part(part)
+    raise AssertionError
+
+
+def _copy_pages(path: str, part: str, key: Key | None) -> None:
+    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs(key))
+    target = apsw.Connection(part, vfs=vfs(key))
+    try:
+        if key is not None:
+            unlock(source, key)
+            unlock(target, key)
+        begin(target)
+        with target.backup("main", source, "main") as copying:
+            copying.step(-1)
+        faults = [row[0] for row in target.execute("PRAGMA quick_check(1)")]
+        if faults != ["ok"]:
+            raise Corrupt(f"{path} is damaged and was left as it is ({faults[0]}); restore it from a backup")
+    finally:
+        source.close()
+        target.close()

@@ -1,6 +1,8 @@
 """Opening loads no model and blocks no loop; warming loads them ahead."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -52,3 +54,20 @@ def test_opening_and_warming_keep_off_the_thread_of_a_running_loop(path, monkeyp
     assert embedder.threads
     assert opened_on
     assert threading.main_thread() not in {*embedder.threads, *opened_on}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("adapter", "missing", "extra"),
+    [
+        ("langgraph_tidal", "langchain_core", "langgraph"),
+        ("langgraph_tidal", "langgraph", "langgraph"),
+        ("langchain_tidal", "langchain", "langchain"),
+        ("llama_index_tidal", "llama_index", "llama-index"),
+    ],
+)
+def test_an_adapter_without_its_framework_names_the_extra(adapter, missing, extra):
+    program = f"import sys; sys.modules[{missing!r}] = None\nfrom {adapter} import *"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert f"needs {missing}" in ran.stderr
+    assert f"pip install 'tidal-plugins[{extra}]'" in ran.stderr

@@ -23,6 +23,7 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
+from tidal_plugins.secrets import screening
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.turns import Place, surface
 
@@ -102,6 +103,14 @@ def test_metadata_and_sources_are_masked(open_memory: Any) -> None:
     stored = memory.remember(note)
     assert SECRET not in repr(memory.recall("crane login"))
     assert memory.get(stored.id).metadata == {"password": SECRET}
+
+
+def test_what_was_written_by_other_forms_of_secrets_is_searched_when_it_is_shown(
+    told: TidalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SECRET not in repr(told.recall(ASKED))
+    monkeypatch.setattr(screening, "FORMS", screening.FORMS + 1)
+    assert [hit.text for hit in told.recall(ASKED) if hit.hidden] == [SHOWN]
 
 
 def test_a_peers_secrets_are_masked(told: TidalMemory, open_memory: Any) -> None:

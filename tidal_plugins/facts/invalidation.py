@@ -19,7 +19,7 @@ from tidal_plugins.jobs.handler import Handler
 from tidal_plugins.jobs.queue import CLAIM, Job, Jobs
 from tidal_plugins.model.entry import CONVERSATION, FACT, GRAPH_CHANNEL, REPEAT, SYNTHESIS, WORDING, Entry, Link, Scope
 from tidal_plugins.model.fact import SUPERSEDES, Replacement, Supersession, supersession_id
-from tidal_plugins.secrets.finding import secrets
+from tidal_plugins.secrets.screening import screening
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import passage_vectors
@@ -389,6 +389,6 @@ def _without_secrets(replacement: Replacement, later: Entry, earlier: Entry) -> 
     """Return a replacement that quotes no secret of either entry: links are shown by ``explain()``."""
     old, new, reason = replacement.old, replacement.new, replacement.reason
     for entry in (later, earlier):
-        for start, end, kind in secrets(entry.text):
+        for start, end, kind in screening(entry).secrets:
             old, new, reason = (one.replace(entry.text[start:end], f"[{kind}]") for one in (old, new, reason))
     return replace(replacement, old=old, new=new, reason=reason)

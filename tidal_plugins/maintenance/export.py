@@ -267,7 +267,7 @@ def _entries(storage: Storage, scope: Scope) -> Iterator[dict[str, Any]]:
         found = storage.get(scope, page := ids[start : start + PAGE])
         for id_, indexed in zip(page, _passages(storage, scope, page), strict=True):
             if id_ in found:  # else it is damaged, and was noted
-                value = encode(found[id_], exclude=frozenset(["scope"]))
+                value = encode(found[id_], exclude=frozenset(["scope", "screened"]))
                 yield {"is": "entry", "scope": scope, "entry": value, "passages": indexed}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, Final, Literal, TypedDict, get_args
+from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.affect import Affect
@@ -84,6 +84,15 @@ class Tier:
         return "cold" if self.cold_at and self.cold_at <= now else "warm"
 
 
+class Screened(NamedTuple):
+    """What was stored of the secrets of an entry, and what was searched for them: it says nothing of other texts."""
+
+    found: str | None
+    text: str
+    source: str | None
+    metadata: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A memory that recall can find.
@@ -111,6 +120,8 @@ class Entry:
         valid_until: the time until which it holds.
         metadata: further fields, as JSON values.
         admission: the decision of the write gate on it; ``None`` if the gate was off.
+        screened: what its store knows of the secrets in it. It belongs to the entry as it was read, and is no part of
+            what it says.
     """
 
     id: str
@@ -135,6 +146,7 @@ class Entry:
     valid_until: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     admission: Admission | None = None
+    screened: Screened | None = field(default=None, repr=False, compare=False)
 
     @property
     def citation(self) -> str:

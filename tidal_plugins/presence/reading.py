@@ -19,7 +19,7 @@ from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope
 from tidal_plugins.model.presence import Attention, PresenceState, Terms, Thought
 from tidal_plugins.presence.ticks import PresenceTuning
 from tidal_plugins.presence.unfinished import Unfinished, unfinished
-from tidal_plugins.secrets.finding import secrets
+from tidal_plugins.secrets.screening import screening
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import entry_id
@@ -123,7 +123,9 @@ class Reader:
 
     def _stated(self, entry: Entry) -> Sentence | None:
         """Return what the person states in an entry that may be quoted; nothing of a secret or of despair."""
-        if entry.kind != CONVERSATION or entry.role != "user" or secrets(entry.text) or SELF_HARM.search(entry.text):
+        if entry.kind != CONVERSATION or entry.role != "user":
+            return None
+        if screening(entry).secrets or SELF_HARM.search(entry.text):
             return None
         return max(Sentences(self.storage, self.scope).stated_by(entry), key=worth, default=None)
 
@@ -131,7 +133,7 @@ class Reader:
         """Return things without those that were said beside a secret or in despair, and without what was said beside a
         secret of them since."""
         said = {one.entry.id for item in items for one in (item.said, item.since) if one}
-        hidden = {id_ for id_, entry in self.storage.get(self.scope, said).items() if secrets(entry.text)}
+        hidden = {id_ for id_, entry in self.storage.get(self.scope, said).items() if screening(entry).secrets}
         hidden |= {item.said.entry.id for item in items if SELF_HARM.search(item.said.entry.text)}
         return [
             replace(item, since=None) if item.since and item.since.entry.id in hidden else item

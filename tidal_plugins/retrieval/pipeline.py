@@ -23,7 +23,8 @@ from tidal_plugins.retrieval.select import Selection, for_recall, for_whisper, i
 from tidal_plugins.retrieval.supersede import NO_LINKS, Links
 from tidal_plugins.retrieval.understand import HOT, Question, Request, to_query, understand, visible
 from tidal_plugins.retrieval.weights import RerankTuning, WhisperTuning
-from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, masked_value, secrets
+from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, masked_value
+from tidal_plugins.secrets.screening import Screening, screening
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import ENTRIES, noticed
@@ -247,15 +248,15 @@ def hide_secrets(recall: Recall) -> Recall:
 
 def without_secrets(entry: Entry) -> Entry:
     """Return an entry with the kinds of secrets in their place, as it may be shown."""
-    return _shown(entry, secrets(entry.text))
+    return _shown(entry, screening(entry))
 
 
 def _hidden(hit: Hit) -> Hit:
-    entry, found = hit.entry, secrets(hit.entry.text)
-    window = hit.window
+    entry, screened, window = hit.entry, screening(hit.entry), hit.window
+    found = screened.secrets
     if window.before or window.after:
         window = Window(*(tuple(map(without_secrets, turns)) for turns in (window.before, window.after)))
-    shown = _shown(entry, found)
+    shown = _shown(entry, screened)
     if not found:
         return hit if shown is entry and window == hit.window else replace(hit, entry=shown, window=window)
     start = entry.text.find(hit.passage)  # the words that give a secret away may stand before the passage
@@ -268,9 +269,10 @@ def _hidden(hit: Hit) -> Hit:
     return replace(hit, entry=shown, passage=passage, unit=unit, why=why, window=window, hidden=kinds)
 
 
-def _shown(entry: Entry, found: Sequence[Secret]) -> Entry:
-    metadata = masked_value(entry.metadata) if entry.metadata else entry.metadata
-    source = masked(entry.source) if entry.source else entry.source
+def _shown(entry: Entry, screened: Screening) -> Entry:
+    found = screened.secrets
+    metadata = masked_value(entry.metadata) if entry.metadata and screened.beside else entry.metadata
+    source = masked(entry.source) if entry.source and screened.beside else entry.source
     if not found and metadata == entry.metadata and source == entry.source:
         return entry
     tags = tuple(tag for tag in entry.tags if not _tells(tag, entry.text, found))

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
-from tidal_plugins.model.entry import Admission, Entry, Link, Scope, Tier
+from tidal_plugins.model.entry import Admission, Entry, Link, Scope, Screened, Tier
+from tidal_plugins.secrets.screening import stored_screening
 from tidal_plugins.storage.damage import ENTRIES, LINKS, Damaged, checksum, corrupt, is_intact
 from tidal_plugins.storage.entries import EntrySummary
 
@@ -89,7 +90,7 @@ def hashed(text: str) -> int:
 FIXED = (
     "id", "kind", "text", "thread", "episode", "position", "speaker", "role", "source", "channel", "trust",
     "importance", "occurred_at", "recorded_at", "valid_from", "valid_until", "valence", "arousal", "emotions", "tags",
-    "metadata", "admission",
+    "metadata", "admission", "secrets",
 )  # fmt: skip
 TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
 COLUMNS = (*FIXED, "checksum", *TIER, "summary_checksum")
@@ -136,9 +137,10 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
         to_json(list(entry.tags)),
         to_json(dict(entry.metadata)),
         _admission_row(entry.admission),
+        stored_screening(entry),
     )
     tier = tier_row(entry.tier)
-    return (*fixed, checksum(entry.scope, *fixed), *tier, checksum(entry.scope, entry.id, *tier))
+    return (*fixed, _checksum(entry.scope, fixed), *tier, checksum(entry.scope, entry.id, *tier))
 
 
 def tier_row(tier: Tier | None) -> tuple[Any, ...]:
@@ -152,10 +154,11 @@ def tier_row(tier: Tier | None) -> tuple[Any, ...]:
 def from_row(row: Row, scope: Scope) -> Entry:
     """Return the entry whose ``COLUMNS`` are ``row``. Raises ``Corrupt`` when they are not as they were written."""
     fixed, stored, tier, short = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 : -1], row[-1]
-    if checksum(scope, *fixed) != stored or checksum(scope, row[0], *tier) != short:
+    if _checksum(scope, fixed) != stored or checksum(scope, row[0], *tier) != short:
         raise _corrupt(row[0])
     (id_, kind, text, thread, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
-    (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata, admission) = fixed[12:]
+    (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags) = fixed[12:20]
+    metadata, admission, found = json.loads(fixed[20]), *fixed[21:]
     return Entry(
         id=id_,
         kind=kind,
@@ -177,9 +180,16 @@ def from_row(row: Row, scope: Scope) -> Entry:
         tags=tuple(json.loads(tags)),
         valid_from=_time(valid_from),
         valid_until=_time(valid_until),
-        metadata=json.loads(metadata),
+        metadata=metadata,
         admission=_admission(admission),
+        screened=Screened(found, text, source, metadata),
     )
+
+
+def _checksum(scope: Scope, fixed: Row) -> bytes:
+    """Return the checksum of the values of ``FIXED``. An entry that was never searched for secrets has that which it
+    had before there was a column for them."""
+    return checksum(scope, *(fixed if fixed[-1] is not None else fixed[:-1]))
 
 
 def to_summary(row: Row) -> EntrySummary:

@@ -12,6 +12,7 @@ import pytest
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
+from tidal_plugins.secrets.screening import screening
 from tidal_plugins.storage.base import Corpus, EntrySummary, Record, Storage, Where
 from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.clock import NOON
@@ -34,6 +35,19 @@ class EntryContract(Contract):
         plain = entry("plain", "")
         store.put(HERE, [Record(plain)])
         assert store.get(HERE, ["plain"])["plain"] == plain
+
+    def test_secrets_are_searched_for_when_an_entry_is_written_and_found_where_they_were(self, store: Storage) -> None:
+        store.put(HERE, [record("a", "the pin is 1234")])
+        read = store.get(HERE, ["a"])["a"]
+        assert read.screened
+        assert read.screened.found
+        assert screening(read).secrets == ((11, 15, "code"),)
+        by_others = read.screened._replace(found=read.screened.found.replace('11,15,"code"', '0,3,"word"'))
+        store.put(HERE, [Record(replace(read, importance=2.0, screened=by_others))], replace=True)
+        again = store.get(HERE, ["a"])["a"]
+        assert screening(again).secrets == ((0, 3, "word"),), "what was found belongs to the words, which are the same"
+        store.put(HERE, [Record(replace(again, text="the pin is 98765"))], replace=True)
+        assert screening(store.get(HERE, ["a"])["a"]).secrets == ((11, 16, "code"),)
 
     @pytest.mark.parametrize(
         "fields",

@@ -17,13 +17,11 @@ from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT,
 
 logger = logging.getLogger(__name__)
 
-VERSION = 5
+VERSION = 6
+"""6: an entry says where the secrets in it are."""
 
 FIRST = 5
-"""The earliest schema that a database is migrated from: that of the first release."""
-
-STEPS: dict[int, str] = {}
-"""By the version that a database has, SQL that leads to the next one."""
+"""The earliest schema that a database is migrated from."""
 
 PARTITIONS = 16
 """Partitions of each table of a new database."""
@@ -100,7 +98,7 @@ OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone"
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
 UNSAMPLED = {
-    "tidal_entries": "text emotions tags metadata admission tagged facets".split(),
+    "tidal_entries": "text emotions tags metadata admission secrets tagged facets".split(),
     "tidal_links": "metadata facets".split(),
     "tidal_log": ["value"],
     "tidal_documents": ["value"],
@@ -182,8 +180,10 @@ def prepare(connection: psycopg.Connection[Any], path: str, partitions: int, *, 
             if found is None:
                 connection.execute(statements(partitions).encode())
                 return
+            from tidal_plugins.storage.postgres.migrations import STEPS
+
             for version in range(found, VERSION):
-                connection.execute(STEPS[version].encode())
+                STEPS[version](connection)
                 logger.warning("%s goes from schema %d to %d", path, version, version + 1)
             connection.execute("UPDATE tidal_state SET version = %s", [VERSION])
 

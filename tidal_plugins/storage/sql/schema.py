@@ -17,6 +17,7 @@ COLUMNS = {
         occurred_at {bigint} NOT NULL, recorded_at {bigint} NOT NULL, valid_from {bigint}, valid_until {bigint},
         valence {float8}, arousal {float8}, emotions {text}, tags {text} NOT NULL, metadata {text} NOT NULL,
         admission {text},
+        secrets {text},                         -- where they are; nothing if it was never searched for them
         checksum {bytea} NOT NULL,              -- over the columns above: they never change in place
         weight {float8}, anchored_at {bigint}, half_life {float8},
         cold_at {bigint}, archived_at {bigint}, expires_at {bigint},

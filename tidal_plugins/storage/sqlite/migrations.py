@@ -20,15 +20,9 @@ from tidal_plugins.storage.sqlite.locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS, settle, take_back
 from tidal_plugins.storage.sqlite.opening import Key, begin, translated, unlock, vfs
 from tidal_plugins.storage.sqlite.parts import claim, part_of, remove_part, sync, sync_folder
-from tidal_plugins.storage.sqlite.schema import STATEMENTS, VERSION, altered, version_of
+from tidal_plugins.storage.sqlite.schema import STATEMENTS, VERSION, altered, made, version_of
 
 logger = logging.getLogger(__name__)
-
-Step = Callable[[apsw.Connection], None]
-
-STEPS: dict[int, Step] = {}
-"""By the version that a file has, what leads to the next one. A table that changes is made anew beside the old one,
-filled from it, and takes its name. Foreign keys are checked at the end."""
 
 
 def migrate(path: str, key: Key | None, busy_timeout: float) -> None:
@@ -119,3 +113,31 @@ def _copy_pages(path: str, part: str, key: Key | None) -> None:
     finally:
         source.close()
         target.close()
+
+
+def _remake(connection: apsw.Connection, table: str) -> None:
+    """Give a table the shape of today. It keeps the columns that both shapes have; the others have their defaults."""
+    new = f"new_{table}"
+    (create,), *belonging = made(
+        "SELECT sql FROM sqlite_schema WHERE tbl_name = ? AND sql NOT NULL ORDER BY rowid", table
+    )
+    connection.execute(create.replace(table, new, 1))
+    columns = [{row[1]: None for row in connection.execute(f"PRAGMA table_info ({name})")} for name in (table, new)]
+    shared = ", ".join(f'"{name}"' for name in columns[1] if name in columns[0])
+    connection.execute(f"INSERT INTO {new} ({shared}) SELECT {shared} FROM {table}")
+    last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]).fetchone()
+    connection.execute(f"DROP TABLE {table}; ALTER TABLE {new} RENAME TO {table}")
+    if last:  # the keys of rows that are gone are not given again
+        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", [*last, table])
+    for (sql,) in belonging:
+        connection.execute(sql)
+
+
+def _add_secrets(connection: apsw.Connection) -> None:
+    """10 to 11: an entry says where the secrets in it are. Those that are there were never searched."""
+    _remake(connection, "entries")
+
+
+STEPS: dict[int, Callable[[apsw.Connection], None]] = {10: _add_secrets}
+"""By the version that a file has, what leads to the next one. A step that finds a table as a later version has it
+leaves it so. Foreign keys are checked at the end."""

@@ -11,10 +11,11 @@ from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT,
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 10
+VERSION = 11
+"""11: an entry says where the secrets in it are."""
 
 FIRST = 10
-"""The earliest schema that a file is migrated from: that of the first release."""
+"""The earliest schema that a file is migrated from."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -190,14 +191,18 @@ def has_schema(connection: apsw.Connection) -> bool:
 def altered(found: Mapping[str, str]) -> list[str]:
     """Return the names of tables, indexes and triggers that are not among the ``STATEMENTS`` of a file as
     :func:`create` makes them. Others may be there, too."""
+    # A table that took the place of another one bears its name in quotes.
+    return [name for name, sql in made(STATEMENTS) if found.get(name, "").replace(f'"{name}"', name, 1) != sql]
+
+
+def made(query: str, *values: str) -> list[tuple[str, ...]]:
+    """Return what a query for statements finds in a new file."""
     empty = apsw.Connection(":memory:")
     try:
         create(empty)
-        expected = dict(empty.execute(STATEMENTS))
+        return list(empty.execute(query, values))
     finally:
         empty.close()
-    # A table that took the place of another one bears its name in quotes.
-    return [name for name in expected if found.get(name, "").replace(f'"{name}"', name, 1) != expected[name]]
 
 
 def create(connection: apsw.Connection) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from typing import Final
 
 from tidal_plugins.dossiers.current import links_of, standing
 from tidal_plugins.dossiers.drafting import findings
@@ -25,7 +26,7 @@ from tidal_plugins.model.capsule import BUDGETS, MAX_LINES, Suggestion
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Finding
-from tidal_plugins.model.entry import OWN, Entry, Scope
+from tidal_plugins.model.entry import OWN, Channel, Entry, Scope
 from tidal_plugins.model.fact import Supersession
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import without_secrets
@@ -77,6 +78,9 @@ FACT_SHARE = 0.5
 for what somebody says."""
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
+PERSON: Final[Channel] = "user"
+LEAST = 3
+"""Lines of recent work that a channel may take beside a person who said little."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""
 
@@ -158,7 +162,8 @@ class Newest:
                 take(name, self._known(name, shown))
         take("current_priorities", self._priorities(shown))
         take("pending_tasks", self._pending())
-        return made | {"recent_work": self._lines(self._work(shown), limits.recent_work)}
+        beside = sum(map(len, made.values()))
+        return made | {"recent_work": self._lines(self._work(shown, beside), limits.recent_work)}
 
     def _known(self, name: str, shown: Sequence[Sentence]) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
@@ -194,8 +199,12 @@ class Newest:
         """Return the tasks that are open, newest first."""
         return [one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since]
 
-    def _work(self, shown: Sequence[Sentence]) -> list[Sentence]:
-        """Return what else was done, decided and said of weight, and the notes of each source, newest first."""
+    def _work(self, shown: Sequence[Sentence], beside: int) -> list[Sentence]:
+        """Return what else was done, decided and said of weight, and the notes of each source, newest first.
+
+        Where people said something, here and in the lines ``beside`` it, each other channel takes a quarter of all
+        lines, or three.
+        """
         taken = Counter[str]()
         kept: list[Sentence] = []
         left = [one for one in self.said if self._is_work(one) and not is_among(one, shown)]
@@ -203,7 +212,9 @@ class Newest:
             if taken[one.place] < (1 if one.part == "documents" else PER_THREAD):
                 taken[one.place] += 1
                 kept.append(one)
-        among = {id(one) for one in kept[: self.settings[CapsuleTuning].recent_work]}
+        most = self.settings[CapsuleTuning].recent_work
+        people = beside + min(most, sum(one.entry.channel == PERSON for one in kept))
+        among = {id(one) for one in (_shared(kept, max(LEAST, people // 3)) if people else kept)[:most]}
         return [one for one in left if id(one) in among]
 
     def _is_work(self, one: Sentence) -> bool:
@@ -294,6 +305,17 @@ SCORES: Mapping[str, Callable[[Sentence], float]] = {
     "operational_rules": _rule,
 }
 """How much a sentence says for each section that people write; nothing where it does not belong there."""
+
+
+def _shared(found: Iterable[Sentence], most: int) -> list[Sentence]:
+    """Return sentences with at most so many of each channel but the person's: a hundred pages are one voice."""
+    taken = Counter[str]()
+    kept = list[Sentence]()
+    for one in found:
+        taken[one.entry.channel] += 1
+        if one.entry.channel == PERSON or taken[one.entry.channel] <= most:
+            kept.append(one)
+    return kept
 
 
 def _fit(name: str, said: Iterable[Sentence]) -> list[Sentence]:

@@ -15,7 +15,7 @@ from typing import Final
 
 from tidal_plugins.dossiers.current import links_of, standing
 from tidal_plugins.dossiers.drafting import findings
-from tidal_plugins.dossiers.scorer import best, current_worth, is_among, worth
+from tidal_plugins.dossiers.scorer import Shown, best, current_worth, worth
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.english.sentences import shortened
@@ -149,13 +149,13 @@ class Newest:
         """
         limits = self.settings[CapsuleTuning]
         made: dict[str, list[Line]] = {}
-        shown: list[Sentence] = []
+        shown = Shown()
 
         def take(name: str, found: Iterable[Sentence]) -> None:
             most = getattr(limits, name)
             chosen = _apart(found, shown)[:most]
             made[name] = self._lines(chosen, most)
-            shown.extend(chosen)  # a line may hold several sentences
+            shown.add(chosen)  # a line may hold several sentences
 
         for name in SCORES:
             if name in empty:
@@ -165,7 +165,7 @@ class Newest:
         beside = sum(map(len, made.values()))
         return made | {"recent_work": self._lines(self._work(shown, beside), limits.recent_work)}
 
-    def _known(self, name: str, shown: Sequence[Sentence]) -> list[Sentence]:
+    def _known(self, name: str, shown: Shown) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
         most = getattr(self.settings[CapsuleTuning], name)
         said = _apart((one for one in self._own() if not one.is_set), shown)
@@ -176,7 +176,7 @@ class Newest:
         facts = facts[: max(1, round(FACT_SHARE * most))]
         return [*sorted(found, key=lambda one: -SCORES[name](one))[: most - len(facts)], *facts]
 
-    def _priorities(self, shown: Sequence[Sentence]) -> list[Sentence]:
+    def _priorities(self, shown: Shown) -> list[Sentence]:
         """Return the plans that lie ahead, the soonest first, then what matters most of late.
 
         At most half of them are facts. What is ``shown`` already is left out.
@@ -199,7 +199,7 @@ class Newest:
         """Return the tasks that are open, newest first."""
         return [one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since]
 
-    def _work(self, shown: Sequence[Sentence], beside: int) -> list[Sentence]:
+    def _work(self, shown: Shown, beside: int) -> list[Sentence]:
         """Return what else was done, decided and said of weight, and the notes of each source, newest first.
 
         Where people said something, here and in the lines ``beside`` it, each other channel takes a quarter of all
@@ -207,7 +207,7 @@ class Newest:
         """
         taken = Counter[str]()
         kept: list[Sentence] = []
-        left = [one for one in self.said if self._is_work(one) and not is_among(one, shown)]
+        left = [one for one in self.said if self._is_work(one) and one not in shown]
         for one in sorted(left, key=self._current_worth, reverse=True):
             if taken[one.place] < (1 if one.part == "documents" else PER_THREAD):
                 taken[one.place] += 1
@@ -322,7 +322,7 @@ def _fit(name: str, said: Iterable[Sentence]) -> list[Sentence]:
     return [one for one in said if SCORES[name](one) > 0]
 
 
-def _apart(found: Iterable[Sentence], shown: Sequence[Sentence]) -> list[Sentence]:
+def _apart(found: Iterable[Sentence], shown: Shown) -> list[Sentence]:
     """Return sentences once each, without those that a section before has."""
     distinct = {(one.entry.id, one.raw): one for one in found}
-    return [one for one in distinct.values() if not is_among(one, shown)]
+    return [one for one in distinct.values() if one not in shown]

@@ -113,7 +113,7 @@ class Sentence:
 
     @property
     def denies(self) -> bool:
-        return NEGATED.search(plain(self.raw)) is not None
+        return _denies(self.raw)
 
     @property
     def by_agent(self) -> bool:
@@ -289,6 +289,11 @@ def _items(text: str) -> Iterator[str]:
 
 
 _days = lru_cache(maxsize=1 << 13)(lambda raw, at: tuple(named_days(raw, at)))
+
+
+@lru_cache(maxsize=1 << 13)
+def _denies(raw: str) -> bool:
+    return NEGATED.search(plain(raw)) is not None
 
 
 @lru_cache(maxsize=1 << 13)

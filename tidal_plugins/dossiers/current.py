@@ -157,14 +157,14 @@ def uncontradicted(said: Sequence[Sentence], entries: Sequence[Entry]) -> list[S
 
 
 def _in_context(reader: Reader, said: Sequence[Sentence]) -> list[Sentence]:
-    """Give each sentence that says little by itself the one before it, if that holds and stands in the same part."""
-    there = {(one.entry.id, one.raw, one.part) for one in said}
+    """Give each sentence that says little by itself the one before it, if that holds."""
+    there = {(one.entry.id, one.raw) for one in said}
     found = list[Sentence]()
     for one in said:
         if one.entry.kind == CONVERSATION and one.leans:
             siblings = reader.stated_by(one.entry)
             place = next((place for place, other in enumerate(siblings) if other.raw == one.raw), 0)
-            if place and (one.entry.id, siblings[place - 1].raw, one.part) in there:
+            if place and (one.entry.id, siblings[place - 1].raw) in there:
                 one = replace(one, before=siblings[place - 1].text)
         found.append(one)
     return found

@@ -65,16 +65,22 @@ class Shown:
     def __init__(self) -> None:
         self._shapes = set[tuple[str, str]]()
         self._of_entry = defaultdict[str, list[str]](list)
+        self._before = set[tuple[str, str]]()
 
     def __contains__(self, said: Sentence) -> bool:
         """Return whether a sentence, whole, in part or with other numbers, is among these."""
         there = self._of_entry.get(said.entry.id, ())
         return shape(said) in self._shapes or any(raw in said.raw or said.raw in raw for raw in there)
 
+    def tells(self, said: Sentence) -> bool:
+        """Return whether a sentence is among these, or stands before one of them."""
+        return said in self or (said.entry.id, said.text) in self._before
+
     def add(self, found: Iterable[Sentence]) -> None:
         for said in found:
             self._shapes.add(shape(said))
             self._of_entry[said.entry.id].append(said.raw)
+            self._before.add((said.entry.id, said.before))
 
 
 def shape(said: Sentence) -> tuple[str, str]:

@@ -76,6 +76,10 @@ class CapsuleTuning(Weights, group="capsule"):
 FACT_SHARE = 0.5
 """Share of the lines of a section that facts may take. Each fact counts as important, so that many would leave no room
 for what somebody says."""
+ASKS = 0.5
+"""Chance of a request from which on a sentence is one."""
+BESIDE = 0.5
+"""Worth of what says who somebody is where it speaks of its speaker, too."""
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
 PERSON: Final[Channel] = "user"
@@ -197,7 +201,7 @@ class Newest:
 
     def _pending(self) -> list[Sentence]:
         """Return the tasks that are open, newest first."""
-        return [one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since]
+        return _clear(one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since)
 
     def _work(self, shown: Shown, beside: int) -> list[Sentence]:
         """Return what else was done, decided and said of weight, and the notes of each source, newest first.
@@ -207,7 +211,7 @@ class Newest:
         """
         taken = Counter[str]()
         kept: list[Sentence] = []
-        left = [one for one in self.said if self._is_work(one) and one not in shown]
+        left = _clear(one for one in self.said if self._is_work(one) and not shown.tells(one))
         for one in sorted(left, key=self._current_worth, reverse=True):
             if taken[one.place] < (1 if one.part == "documents" else PER_THREAD):
                 taken[one.place] += 1
@@ -222,7 +226,8 @@ class Newest:
             return False
         if one.part == "documents":
             return True
-        return (one.has("done") or not one.by_agent) and worth(one) >= self.settings[CapsuleTuning].work
+        asks = one.chance("request") >= ASKS and not one.has("rule")  # it was met, or is a task
+        return (one.has("done") or not one.by_agent) and not asks and worth(one) >= self.settings[CapsuleTuning].work
 
     def _is_outdated(self, fact: Sentence) -> bool:
         """Return whether people later gave another value for what a fact is about: what they said stands for it."""
@@ -274,7 +279,7 @@ def _identity(one: Sentence) -> float:
     """Return how much a sentence says of who the person is, or of what harms them."""
     if one.has("rule"):
         return 0.0
-    vital = 1 + one.chance("vital") if one.chance("vital") >= SURE["vital"] else 0.0
+    vital = one.chance("vital") + one.chance("lasting") if one.chance("vital") >= SURE["vital"] else 0.0
     if not _SELF.search(one.raw) or one.days or _REACHED.search(one.raw):
         return vital
     mine = one.chance("identity") * one.has("identity") + 0.5 * one.chance("lasting") * one.has("lasting")
@@ -285,8 +290,9 @@ def _contact(one: Sentence) -> float:
     """Return how much a sentence says of who somebody else is, or how they are reached."""
     reached = 1.0 if _REACHED.search(one.raw) else 0.0
     named = any(not any(map(str.isdigit, mark)) for mark in one.marks)
-    told = named and one.has("identity") and not _SELF.search(one.raw)
-    return reached + one.chance("identity") * told * (1 - one.chance("request"))
+    named = named and one.has("identity") and not _SELF.match(one.raw)
+    told = one.chance("identity") * named * (1 - one.chance("request"))
+    return reached + told * (BESIDE if _SELF.search(one.raw) else 1)
 
 
 def _routine(one: Sentence) -> float:
@@ -320,6 +326,14 @@ def _shared(found: Iterable[Sentence], most: int) -> list[Sentence]:
 
 def _fit(name: str, said: Iterable[Sentence]) -> list[Sentence]:
     return [one for one in said if SCORES[name](one) > 0]
+
+
+def _clear(found: Iterable[Sentence]) -> list[Sentence]:
+    """Return sentences without those that nobody can understand: what refers to something and names nothing, where
+    nothing else that its entry says is among them."""
+    said = list(found)
+    told = {one.entry.id for one in said if one.before or one.marks or not one.refers}
+    return [one for one in said if one.entry.id in told]
 
 
 def _apart(found: Iterable[Sentence], shown: Shown) -> list[Sentence]:

@@ -47,6 +47,8 @@ _WHOLE = 3
 """Words with a content below which a sentence does not stand alone: it is shown after the one before it."""
 _REFERS = frozenset("he she it they his her its their him them this that these those there then so".split())
 """Words that, first in a sentence, refer to the one before it."""
+_PRONOUNS = frozenset("he she it they him them".split())
+"""Words that refer to one before them wherever they stand, unless the sentence itself names something."""
 _ANSWERS = 3
 """Sentences of an agent's answer that are taken, those that tell most."""
 _SAID = 0.6
@@ -151,8 +153,12 @@ class Sentence:
     @property
     def leans(self) -> bool:
         """Return whether it says little without the sentence before it."""
-        first = _WORD.match(plain(self.raw).strip())
-        return len(self.about) < _WHOLE or (first is not None and first[0].lower() in _REFERS)
+        return len(self.about) < _WHOLE or self.refers
+
+    @property
+    def refers(self) -> bool:
+        """Return whether it refers to something that it does not name."""
+        return _refers(self.raw)
 
     @property
     def days(self) -> tuple[date, ...]:
@@ -289,6 +295,12 @@ def _items(text: str) -> Iterator[str]:
 
 
 _days = lru_cache(maxsize=1 << 13)(lambda raw, at: tuple(named_days(raw, at)))
+
+
+@lru_cache(maxsize=1 << 13)
+def _refers(raw: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(plain(raw))]
+    return bool(words) and (words[0] in _REFERS or (not _PRONOUNS.isdisjoint(words) and not _NAME.search(raw)))
 
 
 @lru_cache(maxsize=1 << 13)

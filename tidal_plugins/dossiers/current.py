@@ -245,7 +245,8 @@ def _current(said: Sequence[Sentence], links: Sequence[Supersession]) -> list[Se
             and any(len(one.stems & said[first].stems) > _RELATED for first in older)
         ]
         over.update(place for place in [*older, *again] if place not in newer and not _holds(said[place], new))
-        chosen = next((place for place in newer if _holds(said[place], new)), newer[0])
+        about = frozenset[str]().union(*(said[place].stems for place in older))
+        chosen = max(newer, key=lambda place: (_holds(said[place], new), len(said[place].stems & about)))
         was.setdefault(chosen, old)
     return [replace(one, was=was.get(place, "")) for place, one in enumerate(said) if place not in over]
 

@@ -171,14 +171,18 @@ class Newest:
 
     def _known(self, name: str, shown: Shown) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
-        most = getattr(self.settings[CapsuleTuning], name)
-        said = _apart((one for one in self._own() if not one.is_set), shown)
-        found = best(_fit(name, said), most, lambda one: SCORES[name](one))
+        most, score = getattr(self.settings[CapsuleTuning], name), SCORES[name]
+        said = _fit(name, _apart((one for one in self._own() if not one.is_set), shown))
         if name != "identity":
-            return found
+            return best(said, most, score)
         facts = [one for one in self.said if one.is_set and not self._is_outdated(one)]
         facts = facts[: max(1, round(FACT_SHARE * most))]
-        return [*sorted(found, key=lambda one: -SCORES[name](one))[: most - len(facts)], *facts]
+        vital, others = ([one for one in said if _is_vital(one) == is_] for is_ in (True, False))
+        others = best(others, most - len(facts), score)
+        half = (most - len(facts) + 1) // 2
+        vital = best(vital, max(half, most - len(facts) - len(others)), score)
+        found = [*sorted(vital, key=score, reverse=True), *sorted(others, key=score, reverse=True)]
+        return [*found[: most - len(facts)], *facts]
 
     def _priorities(self, shown: Shown) -> list[Sentence]:
         """Return the plans that lie ahead, the soonest first, then what matters most of late.
@@ -279,7 +283,7 @@ def _identity(one: Sentence) -> float:
     """Return how much a sentence says of who the person is, or of what harms them."""
     if one.has("rule"):
         return 0.0
-    vital = one.chance("vital") + one.chance("lasting") if one.chance("vital") >= SURE["vital"] else 0.0
+    vital = one.chance("vital") + one.chance("lasting") if _is_vital(one) else 0.0
     if not _SELF.search(one.raw) or one.days or _REACHED.search(one.raw):
         return vital
     mine = one.chance("identity") * one.has("identity") + 0.5 * one.chance("lasting") * one.has("lasting")
@@ -301,7 +305,14 @@ def _routine(one: Sentence) -> float:
 
 
 def _rule(one: Sentence) -> float:
-    return one.chance("rule") if one.has("rule") else 0.0
+    """Return how much a sentence says of what must be done or must not; of what harms somebody, that which lasts."""
+    if one.has("rule"):
+        return one.chance("rule")
+    return BESIDE * one.chance("vital") * one.chance("lasting") if _is_vital(one) and one.has("lasting") else 0.0
+
+
+def _is_vital(one: Sentence) -> bool:
+    return one.chance("vital") >= SURE["vital"]
 
 
 SCORES: Mapping[str, Callable[[Sentence], float]] = {

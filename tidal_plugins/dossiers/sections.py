@@ -78,6 +78,8 @@ FACT_SHARE = 0.5
 for what somebody says."""
 ASKS = 0.5
 """Chance of a request from which on a sentence is one."""
+LASTS = 0.5
+"""Chance of what lasts from which on something vital is to be at hand for good."""
 BESIDE = 0.5
 """Worth of what says who somebody is where it speaks of its speaker, too."""
 AHEAD = 60
@@ -308,11 +310,12 @@ def _rule(one: Sentence) -> float:
     """Return how much a sentence says of what must be done or must not; of what harms somebody, that which lasts."""
     if one.has("rule"):
         return one.chance("rule")
-    return BESIDE * one.chance("vital") * one.chance("lasting") if _is_vital(one) and one.has("lasting") else 0.0
+    return BESIDE * one.chance("vital") * one.chance("lasting") if _is_vital(one) else 0.0
 
 
 def _is_vital(one: Sentence) -> bool:
-    return one.chance("vital") >= SURE["vital"]
+    """Return whether a sentence says what may harm somebody and lasts; an incident passes."""
+    return one.chance("vital") >= SURE["vital"] and one.chance("lasting") >= LASTS
 
 
 SCORES: Mapping[str, Callable[[Sentence], float]] = {

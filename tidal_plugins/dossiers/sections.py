@@ -174,7 +174,7 @@ class Newest:
     def _known(self, name: str, shown: Shown) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
         most, score = getattr(self.settings[CapsuleTuning], name), SCORES[name]
-        said = _fit(name, _apart((one for one in self._own() if not one.is_set), shown))
+        said = _fit(name, _apart((one for one in self._own if not one.is_set), shown))
         if name != "identity":
             return best(said, most, score)
         facts = [one for one in self.said if one.is_set and not self._is_outdated(one)]
@@ -193,7 +193,7 @@ class Newest:
         """
         limits = self.settings[CapsuleTuning]
         most = limits.current_priorities
-        said = _apart((one for one in self._own() if one.entry.occurred_at >= self._since), shown)
+        said = _apart((one for one in self._own if one.entry.occurred_at >= self._since), shown)
         until = self._today + timedelta(days=AHEAD)
         plans = [(day, one) for one in said if (day := self._day(one)) and day <= until]
         soonest = [one for _, one in sorted(plans, key=lambda plan: plan[0])]
@@ -245,6 +245,7 @@ class Newest:
         """Return the first day that a sentence names which is not over."""
         return min((day for day in one.days if day >= self._today), default=None)
 
+    @cached_property
     def _own(self) -> list[Sentence]:
         """Return what people said and set, which alone may become a rule or a priority."""
         said = (one for one in self.said if not one.by_agent and one.part != "documents" and one.entry.trust >= OWN)

@@ -141,7 +141,7 @@ class Sentence:
         raw = self.raw
         if raw.count('"') % 2 or any(raw.count(opening) != raw.count(closing) for opening, closing in _MARKS):
             return True
-        if any(raw in match[0] for match in SPEECH.finditer(self.entry.text)):
+        if any(raw in said for said in _speech(self.entry.text)):
             return True
         return SPEECH.search(raw) is not None and len(terms(SPEECH.sub(" ", raw))) <= 1
 
@@ -295,6 +295,11 @@ def _items(text: str) -> Iterator[str]:
 
 
 _days = lru_cache(maxsize=1 << 13)(lambda raw, at: tuple(named_days(raw, at)))
+
+
+@lru_cache(maxsize=1 << 11)
+def _speech(text: str) -> tuple[str, ...]:
+    return tuple(match[0] for match in SPEECH.finditer(text))
 
 
 @lru_cache(maxsize=1 << 13)

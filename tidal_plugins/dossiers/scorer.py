@@ -36,8 +36,12 @@ def worth(said: Sentence) -> float:
 
 def current_worth(said: Sentence, now: datetime) -> float:
     """Return what a sentence is worth at a time. What is vital or lasting does not fade."""
-    faded = max(FLOOR, 2 ** (-max(0.0, hours_between(said.entry.occurred_at, now)) / 24 / HALF_LIFE))
-    return worth(said) * max(faded, said.chance("vital"), said.chance("lasting"))
+    return worth(said) * max(recency(said, now), said.chance("vital"), said.chance("lasting"))
+
+
+def recency(said: Sentence, now: datetime) -> float:
+    """Return the share of its worth that a sentence keeps by its age."""
+    return float(max(FLOOR, 2 ** (-max(0.0, hours_between(said.entry.occurred_at, now)) / 24 / HALF_LIFE)))
 
 
 def best(found: Iterable[Sentence], most: int, value: Callable[[Sentence], float]) -> list[Sentence]:

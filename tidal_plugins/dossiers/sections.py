@@ -15,7 +15,7 @@ from typing import Final
 
 from tidal_plugins.dossiers.current import links_of, standing
 from tidal_plugins.dossiers.drafting import findings
-from tidal_plugins.dossiers.scorer import Shown, best, current_worth, worth
+from tidal_plugins.dossiers.scorer import Shown, best, current_worth, recency, worth
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.english.sentences import shortened
@@ -78,6 +78,10 @@ FACT_SHARE = 0.5
 for what somebody says."""
 ASKS = 0.5
 """Chance of a request from which on a sentence is one."""
+LEAST = 0.2
+"""Score from which on a sentence stands in a section that people write; below lie what the tagger only guesses."""
+SPOKEN = 500
+"""Characters beyond which a text is less and less likely to be what its author says, and not what they paste."""
 LASTS = 0.5
 """Chance of what lasts from which on something vital is to be at hand for good."""
 BESIDE = 0.5
@@ -167,14 +171,19 @@ class Newest:
             if name in empty:
                 take(name, self._known(name, shown))
         take("current_priorities", self._priorities(shown))
-        take("pending_tasks", self._pending())
+        take("pending_tasks", self._pending(shown))
         beside = sum(map(len, made.values()))
         return made | {"recent_work": self._lines(self._work(shown, beside), limits.recent_work)}
 
     def _known(self, name: str, shown: Shown) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
-        most, score = getattr(self.settings[CapsuleTuning], name), SCORES[name]
+        most = getattr(self.settings[CapsuleTuning], name)
+
+        def score(one: Sentence) -> float:
+            return SCORES[name](one) * _personal(one)
+
         said = _fit(name, _apart((one for one in self._own if not one.is_set), shown))
+        said = [one for one in said if one.has("rule") or score(one) >= LEAST]
         if name != "identity":
             return best(said, most, score)
         facts = [one for one in self.said if one.is_set and not self._is_outdated(one)]
@@ -205,9 +214,14 @@ class Newest:
         others = best(matters, max(0, most - len(ahead)), self._current_worth)
         return [*ahead, *sorted(others, key=lambda one: -self._current_worth(one)), *facts]
 
-    def _pending(self) -> list[Sentence]:
-        """Return the tasks that are open, newest first."""
-        return _clear(one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since)
+    def _pending(self, shown: Shown) -> list[Sentence]:
+        """Return the tasks that are open, newest first: of many those that are surest."""
+        found = (one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since)
+
+        def sure(one: Sentence) -> float:
+            return (one.chance("plan") + bool(one.days)) * recency(one, self.now)
+
+        return best(_clear(_apart(found, shown)), self.settings[CapsuleTuning].pending_tasks, sure)
 
     def _work(self, shown: Shown, beside: int) -> list[Sentence]:
         """Return what else was done, decided and said of weight, and the notes of each source, newest first.
@@ -232,8 +246,9 @@ class Newest:
             return False
         if one.part == "documents":
             return True
+        least = self.settings[CapsuleTuning].work
         asks = one.chance("request") >= ASKS and not one.has("rule")  # it was met, or is a task
-        return (one.has("done") or not one.by_agent) and not asks and worth(one) >= self.settings[CapsuleTuning].work
+        return (one.has("done") or not one.by_agent) and not asks and worth(one) * _personal(one) >= least
 
     def _is_outdated(self, fact: Sentence) -> bool:
         """Return whether people later gave another value for what a fact is about: what they said stands for it."""
@@ -252,7 +267,7 @@ class Newest:
         return [one for one in said if not one.is_quoted and one.entry.role != "tool"]
 
     def _current_worth(self, one: Sentence) -> float:
-        return current_worth(one, self.now)
+        return current_worth(one, self.now) * _personal(one)
 
     @property
     def _since(self) -> datetime:
@@ -310,13 +325,19 @@ def _routine(one: Sentence) -> float:
 def _rule(one: Sentence) -> float:
     """Return how much a sentence says of what must be done or must not; of what harms somebody, that which lasts."""
     if one.has("rule"):
-        return one.chance("rule")
+        return one.chance("rule") * (BESIDE + (1 - BESIDE) * one.chance("lasting"))
     return BESIDE * one.chance("vital") * one.chance("lasting") if _is_vital(one) else 0.0
 
 
 def _is_vital(one: Sentence) -> bool:
     """Return whether a sentence says what may harm somebody and lasts; an incident passes."""
-    return one.chance("vital") >= SURE["vital"] and one.chance("lasting") >= LASTS
+    sure = one.chance("vital") * (1 - one.chance("social")) >= SURE["vital"]
+    return sure and one.chance("lasting") >= LASTS
+
+
+def _personal(one: Sentence) -> float:
+    """Return how far a text is likely to be what somebody says, and not what they paste, by its length."""
+    return 1.0 if one.by_agent else min(1.0, SPOKEN / max(1, len(one.entry.text)))
 
 
 SCORES: Mapping[str, Callable[[Sentence], float]] = {

@@ -73,6 +73,8 @@ class CapsuleTuning(Weights, group="capsule"):
     """Earlier versions that stay readable."""
 
 
+FIRST = (9.5, 9.0)
+"""Importances from which on older entries come before others that matter for good: what is vital most surely."""
 FACT_SHARE = 0.5
 """Share of the lines of a section that facts may take. Each fact counts as important, so that many would leave no room
 for what somebody says."""
@@ -124,12 +126,16 @@ class Newest:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """Return the newest entries, then the older ones that matter for good, each the newest first."""
+        """Return the newest entries, then the older ones that matter for good, the most important before others."""
         where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings[CapsuleTuning].newest
         newest = self.storage.find(self.scope, where, limit=most, newest_first=True)
-        for_good = replace(where, least_importance=self.settings[DecayTuning].important)
-        kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
-        found = {entry.id: entry for entry in [*newest, *kept]}
+        found = {entry.id: entry for entry in newest}
+        room = len(found) + most // 2 if len(newest) == most else 0
+        for least in (*FIRST, self.settings[DecayTuning].important):
+            if len(found) < room:
+                kept = replace(where, least_importance=least, exclude=list(found))
+                older = self.storage.find(self.scope, kept, limit=room - len(found), newest_first=True)
+                found |= {entry.id: entry for entry in older}
         zone = self.settings.zone
         return [localised(without_secrets(without_citations(entry)), zone) for entry in found.values()]
 

@@ -129,15 +129,15 @@ class Newest:
         """Return the newest entries, then the older ones that matter for good, the most important before others."""
         where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings[CapsuleTuning].newest
         newest = self.storage.find(self.scope, where, limit=most, newest_first=True)
-        found = {entry.id: entry for entry in newest}
-        room = len(found) + most // 2 if len(newest) == most else 0
+        older: dict[str, Entry] = {}
+        room = most // 2 if len(newest) == most else 0
         for least in (*FIRST, self.settings[DecayTuning].important):
-            if len(found) < room:
-                kept = replace(where, least_importance=least, exclude=list(found))
-                older = self.storage.find(self.scope, kept, limit=room - len(found), newest_first=True)
-                found |= {entry.id: entry for entry in older}
-        zone = self.settings.zone
-        return [localised(without_secrets(without_citations(entry)), zone) for entry in found.values()]
+            if len(older) < room:
+                kept = replace(where, least_importance=least, until=newest[-1].occurred_at + timedelta(microseconds=1))
+                found = self.storage.find(self.scope, kept, limit=room, newest_first=True)
+                older |= {entry.id: entry for entry in found}
+        every = {entry.id: entry for entry in [*newest, *list(older.values())[:room]]}
+        return [localised(without_secrets(without_citations(entry)), self.settings.zone) for entry in every.values()]
 
     @cached_property
     def reader(self) -> Reader:

@@ -74,6 +74,7 @@ OFF = {
     "Tomas cancelled.": DINNER,
     "The dinner on Friday is cancelled.": DINNER,
     "The dinner with Tomas moved to 20 March.": DINNER,
+    "The harbour dinner moves from Friday 6 March to Friday 13 March.": DINNER,
 }
 
 
@@ -103,7 +104,8 @@ def test_what_is_done_told_of_others_said_in_despair_or_beside_a_secret_is_not_b
 
 
 @pytest.mark.parametrize("later", ["I must not forget to pay the plumber the 80 euros by Thursday.",
-                                   "Don't forget about the plumber!"])  # fmt: skip
+                                   "Don't forget about the plumber!",
+                                   "I saw the plumber with 80 balloons, I can't believe it!"])  # fmt: skip
 def test_what_is_still_wanted_is_said_once_whatever_the_words(days, later):
     days.say(DEBT)
     days.pass_by(hours=3)

@@ -12,9 +12,11 @@ from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import closes, is_report
 from tidal_plugins.english.intentions import CALLED_OFF, FICTION, INTENTION, REMIND, UNWANTED
 from tidal_plugins.english.sentences import plain
-from tidal_plugins.english.words import stem
+from tidal_plugins.english.words import NEGATED, stem
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.entry import CONVERSATION, OWN, Entry
+from tidal_plugins.patterns import lazy_re
+from tidal_plugins.scoring.text import stems
 
 Kind = Literal["promise", "task", "plan", "question"]
 
@@ -25,6 +27,7 @@ SHARED = 2
 """Words with a content by which a later sentence concerns the same thing; a name that both have is enough."""
 _LEAST_WORDS = 3
 """Words with a content that a plan needs to be understood by itself."""
+_CLAUSES = lazy_re(r"[,;:.!?–—]\s+")
 _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
 
@@ -116,11 +119,20 @@ def _ends(later: Sentence, item: Unfinished) -> bool:
         return True
     if len(shared) < SHARED and not named:
         return False
-    if later.denies and not item.said.denies and not later.has("plan"):
+    if _is_denied(later, item) and not item.said.denies and not later.has("plan"):
         return True
     if item.due is None or _is_partly(later, item):
         return False
+    if later.has("change") and max(later.days, default=item.due) > item.due:
+        return True  # «it moves from the 9th to the 16th»
     return (bool(later.days) and item.due not in later.days) or (is_report(later) and not later.has("plan"))
+
+
+def _is_denied(later: Sentence, item: Unfinished) -> bool:
+    """Return whether a later sentence denies something in a clause that is about a thing: «I can't believe it» says
+    nothing of the choir that the next clause names."""
+    clauses = _CLAUSES.split(plain(later.raw))
+    return any(NEGATED.search(one) and not item.words.isdisjoint(stems(one)) for one in clauses)
 
 
 def _is_partly(later: Sentence, item: Unfinished) -> bool:

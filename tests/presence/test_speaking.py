@@ -113,6 +113,16 @@ def test_what_is_still_wanted_is_said_once_whatever_the_words(days, later):
     assert len(days.pass_by(days=10)) == 1
 
 
+def test_what_is_announced_or_said_beside_a_day_is_not_brought_up_as_open_for_long(allowed):
+    days = allowed(EAGER)
+    days.say("I'll ask Quirin about the crack in the garden wall, hang on.")
+    days.clock.advance(minutes=2)
+    days.say(
+        "Rea has her birthday on Sunday 12 April. Remind me to order the lemon cake from Bronwen a fortnight before."
+    )
+    assert days.pass_by(days=9) == []
+
+
 def test_several_things_that_are_due_are_one_message(days):
     days.say(DEBT)
     days.pass_by(hours=1)

@@ -95,9 +95,11 @@ def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: P
 
 def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bool:
     """Return whether a thing without a day is old enough and clear. A task is what somebody says that they have to do:
-    «the list shows what needs to be done» is none. What is said beside a day may be for it."""
+    «the list shows what needs to be done» is none, and «I'll ask Anna» is done at once. What is said beside a day may
+    be for it."""
     text = plain(item.said.raw)
-    if item.kind == "task" and not (INTENTION.match(text) or REMIND.match(text)):
+    meant = INTENTION.match(text)
+    if item.kind == "task" and (meant["announced"] if meant else not REMIND.match(text)):
         return False
     said = item.said.entry
     if any(day >= said.occurred_at.date() for day in named_days(said.text, said.occurred_at)):

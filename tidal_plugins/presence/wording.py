@@ -121,7 +121,10 @@ def _in_own_words(item: Unfinished) -> str | None:
 
 
 def _quoted(said: Sentence) -> str:
-    text = shortened(said.text.replace("“", "‘").replace("”", "’"), QUOTED)
+    """Return the words of a sentence, after the one that it needs to be understood, if there is room for both."""
+    whole = f"{said.before} {said.text}".strip()
+    text = said.text if len(whole) > QUOTED else whole
+    text = shortened(text.replace("“", "‘").replace("”", "’"), QUOTED)
     text = text.strip().rstrip(";,")
     return text if text[-1:] in _MARKS else f"{text}."
 

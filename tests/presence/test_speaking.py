@@ -113,6 +113,19 @@ def test_what_is_still_wanted_is_said_once_whatever_the_words(days, later):
     assert len(days.pass_by(days=10)) == 1
 
 
+@pytest.mark.parametrize(
+    "after", [" But this Friday isn't possible.", "Hm, no, I can't Friday, Rea has her operation."]
+)
+def test_a_plan_whose_day_is_refused_in_the_same_talk_is_not_brought_up(days, after):
+    if after.startswith(" "):
+        days.say(DINNER + after)
+    else:
+        days.say(DINNER)
+        days.clock.advance(minutes=3)
+        days.say(after)
+    assert days.pass_by(days=7) == []
+
+
 def test_what_is_announced_or_said_beside_a_day_is_not_brought_up_as_open_for_long(allowed):
     days = allowed(EAGER)
     days.say("I'll ask Quirin about the crack in the garden wall, hang on.")

@@ -10,6 +10,7 @@ from typing import Literal
 from tidal_plugins.dossiers.sections import Newest
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import closes, is_report
+from tidal_plugins.english.dates import named_days
 from tidal_plugins.english.intentions import CALLED_OFF, FICTION, INTENTION, REMIND, UNWANTED
 from tidal_plugins.english.sentences import plain
 from tidal_plugins.english.words import NEGATED, stem
@@ -68,6 +69,7 @@ def unfinished(newest: Newest) -> list[Unfinished]:
     today = local(newest.now, newest.settings.zone).date()
     found = [item for said in newest.said if (item := _read(said, today))]
     found += _unanswered(newest.reader, newest.entries)
+    found = [item for item in found if not _is_refused(newest.reader, item, newest.entries)]
     later = [(item, _later(newest.reader, item, newest.entries)) for item in found]
     return [_as_of_now(item, told) for item, told in later if not any(_ends(one, item) for one in told)]
 
@@ -126,6 +128,26 @@ def _ends(later: Sentence, item: Unfinished) -> bool:
     if later.has("change") and max(later.days, default=item.due) > item.due:
         return True  # «it moves from the 9th to the 16th»
     return (bool(later.days) and item.due not in later.days) or (is_report(later) and not later.has("plan"))
+
+
+def _is_refused(reader: Reader, item: Unfinished, entries: Iterable[Entry]) -> bool:
+    """Return whether the person denies the day of a plan in the same talk, whatever the words: «I can't Monday»."""
+    said = item.said.entry
+    if item.kind != "plan":
+        return False
+    talk = [
+        one
+        for one in entries
+        if is_own(one) and one.thread == said.thread and one.occurred_at >= said.occurred_at
+        if one.occurred_at.date() == said.occurred_at.date()
+    ]
+    return any(
+        NEGATED.search(plain(clause)) and item.due in named_days(clause, one.occurred_at)
+        for one in talk
+        for other in reader.all_of(one)
+        if other.raw != item.said.raw
+        for clause in _CLAUSES.split(other.raw)
+    )
 
 
 def _is_denied(later: Sentence, item: Unfinished) -> bool:

@@ -40,6 +40,7 @@ def test_a_plan_is_brought_up_the_day_before_in_the_words_in_which_it_was_said(d
 
 
 def test_a_question_without_an_answer_waits_for_the_gate(days):
+    days.say("If I ask about chapters you send me away, understood?", "Understood.")
     days.say("Who repaired the old church bell in 1911?", "I don't know who repaired it.")
     state = days.memory.presence.step().state
     assert [one.kind for one in state.threads] == ["question"]
@@ -129,6 +130,7 @@ def test_a_plan_whose_day_is_refused_in_the_same_talk_is_not_brought_up(days, af
 def test_what_is_announced_or_said_beside_a_day_is_not_brought_up_as_open_for_long(allowed):
     days = allowed(EAGER)
     days.say("I'll ask Quirin about the crack in the garden wall, hang on.")
+    days.say("I need to see it *now*, not later, the draft of the garden plan!")
     days.clock.advance(minutes=2)
     days.say(
         "Rea has her birthday on Sunday 12 April. Remind me to order the lemon cake from Bronwen a fortnight before."

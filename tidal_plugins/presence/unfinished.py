@@ -56,8 +56,11 @@ class Unfinished:
 
     @property
     def is_told(self) -> bool:
-        """Return whether it says what it is about: «I will remind you on Wednesday» does not."""
-        return len(self.words) >= _LEAST_WORDS
+        """Return whether it says what it is about: «I will remind you on Wednesday», «I need to see it now» do not."""
+        text = plain(self.said.raw)
+        meant = INTENTION.match(text) or REMIND.match(text)
+        words = stems(_CLAUSES.split(meant["task"])[0]) if meant else self.words
+        return len(set(words)) >= _LEAST_WORDS
 
 
 def unfinished(newest: Newest) -> list[Unfinished]:
@@ -195,6 +198,9 @@ def _unanswered(reader: Reader, entries: Sequence[Entry]) -> Iterator[Unfinished
             continue
         item = Unfinished("question", questions[0])
         told = [said for one, said in answers if one.occurred_at >= entry.occurred_at]
+        at_once = [said for said in told if said.turn == item.said.turn]
+        if at_once and not any(said.denies for said in at_once):
+            continue  # «understood?» and «Understood.»
         if not any(_answers(said, item) for said in told):
             yield item
 

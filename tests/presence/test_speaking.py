@@ -131,6 +131,8 @@ def test_what_is_announced_or_said_beside_a_day_is_not_brought_up_as_open_for_lo
     days = allowed(EAGER)
     days.say("I'll ask Quirin about the crack in the garden wall, hang on.")
     days.say("I need to see it *now*, not later, the draft of the garden plan!")
+    work = "The partner settles payments daily. Faster settlement needs an account. It settles such payments faster."
+    days.say("I need to know if the partner allows faster settlement of the payments.", work)
     days.clock.advance(minutes=2)
     days.say(
         "Rea has her birthday on Sunday 12 April. Remind me to order the lemon cake from Bronwen a fortnight before."

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Literal
 
 from tidal_plugins.dossiers.sections import Newest
-from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
+from tidal_plugins.dossiers.sentences import AGENT, Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import closes, is_report
 from tidal_plugins.english.dates import named_days
 from tidal_plugins.english.intentions import CALLED_OFF, FICTION, INTENTION, REMIND, UNWANTED
@@ -28,6 +28,8 @@ SHARED = 2
 """Words with a content by which a later sentence concerns the same thing; a name that both have is enough."""
 _LEAST_WORDS = 3
 """Words with a content that a plan needs to be understood by itself."""
+_AT_LENGTH = 3
+"""Sentences of the agent that concern a task, from which on it was no errand but what the talk was for."""
 _CLAUSES = lazy_re(r"[,;:.!?–—]\s+")
 _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
@@ -72,7 +74,8 @@ def unfinished(newest: Newest) -> list[Unfinished]:
     today = local(newest.now, newest.settings.zone).date()
     found = [item for said in newest.said if (item := _read(said, today))]
     found += _unanswered(newest.reader, newest.entries)
-    found = [item for item in found if not _is_refused(newest.reader, item, newest.entries)]
+    off = (_is_refused, _is_worked_on)
+    found = [item for item in found if not any(is_off(newest.reader, item, newest.entries) for is_off in off)]
     later = [(item, _later(newest.reader, item, newest.entries)) for item in found]
     return [_as_of_now(item, told) for item, told in later if not any(_ends(one, item) for one in told)]
 
@@ -151,6 +154,20 @@ def _is_refused(reader: Reader, item: Unfinished, entries: Iterable[Entry]) -> b
         if other.raw != item.said.raw
         for clause in _CLAUSES.split(other.raw)
     )
+
+
+def _is_worked_on(reader: Reader, item: Unfinished, entries: Iterable[Entry]) -> bool:
+    """Return whether a task without a day is what the agent was asked for, and dealt with at length in that talk."""
+    said = item.said.entry
+    if item.kind != "task" or item.due or said.thread is None:
+        return False
+    told = (
+        one
+        for entry in entries
+        if entry.role == AGENT and entry.thread == said.thread and entry.occurred_at >= said.occurred_at
+        for one in reader.all_of(entry)
+    )
+    return sum(len(item.words & one.about) >= SHARED for one in told) >= _AT_LENGTH
 
 
 def _is_denied(later: Sentence, item: Unfinished) -> bool:

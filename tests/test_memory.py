@@ -54,6 +54,12 @@ def stored(memory: TidalMemory) -> tuple[int, int]:
     return len(episodes), sum(len(episode.entries) for episode in episodes)
 
 
+def test_what_is_printed_says_which_memory_it_is_and_what_came_up(memory: TidalMemory) -> None:
+    assert str(memory) == f"TidalMemory({memory.path!r}, scope=('default',))"
+    memory.record("The ferry leaves from berth nine.", "Noted.")
+    assert str(memory.recall("the ferry", limit=1)) == "1. The ferry leaves from berth nine."
+
+
 # record
 
 

@@ -271,6 +271,9 @@ class Recall(Sequence[Hit]):
     def ids(self) -> tuple[str, ...]:
         return tuple(hit.id for hit in self.hits)
 
+    def __str__(self) -> str:
+        return "\n".join(f"{n}. {hit.passage}" for n, hit in enumerate(self.hits, 1))
+
     def explain(self, dropped: int = 10) -> str:
         """Return a line for each hit, and for up to ``dropped`` candidates that fell out.
 

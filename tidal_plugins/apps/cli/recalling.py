@@ -72,7 +72,7 @@ def recall(
             query, limit=limit, window=window, hops=hops, **filter_of(kind, thread, source, since, until, archived)
         )
     if not found and not run.as_json:
-        raise Failed("nothing in memory comes up for that", Exit.NOTHING)
+        raise Failed(f"nothing in scope {run.scope} comes up for that", Exit.NOTHING)
     shown = "\n\n".join(_lines(hit, full) for hit in found)
     run.show({"query": query, "confidence": found.confidence, "hits": [as_data(hit) for hit in found]}, shown)
     if not found:

@@ -283,6 +283,8 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     if os.path.isdir(absolute):  # noqa: PTH112 (Path.is_dir raises where a folder may not be entered)
         raise StorageError(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")
     if not os.path.isdir(absolute.parent):  # noqa: PTH112
+        if text.startswith("~"):
+            raise InvalidInput(f"'~' is not replaced by your home; pass Path({shown(text)}).expanduser()")
         raise InvalidInput(f"the folder {absolute.parent} does not exist or may not be entered; create it first")
     return str(absolute)
 
@@ -304,7 +306,9 @@ def open_file(
     connection = apsw.Connection(path, flags=flags, vfs=vfs(key))
     try:
         if connection.readonly("main"):
-            raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
+            raise ReadOnly(
+                f"{path} cannot be written to; check its permissions and its folder's, or open it with read_only=True"
+            )
         connection.set_busy_timeout(int(busy_timeout * 1000))
         if key is not None:
             unlock(connection, key)

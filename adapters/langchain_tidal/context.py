@@ -48,6 +48,7 @@ from tidal_plugins.turns import (
     drop_kept,
     read_kept,
 )
+from tidal_plugins.validation import check_int
 
 OVERFLOWN = 0.7
 """Share of what a provider refused that is sent instead."""
@@ -148,8 +149,10 @@ class ContextMemory:
             raise InvalidInput(f"{', '.join(sorted(unknown))}: no such option of a context")
         self._memory = checked_memory(memory)
         self._scope = scope
-        self._max_tokens = options.get("max_tokens")
-        self._max_bytes = options.get("max_bytes")
+        self._max_tokens, self._max_bytes = options.get("max_tokens"), options.get("max_bytes")
+        for name, limit in (("max_tokens", self._max_tokens), ("max_bytes", self._max_bytes)):
+            if limit is not None:
+                check_int(limit, name, 1)
         self._summariser = summariser_of(options.get("summariser"))
         self._files = options.get("files")
         self._style = Style(options.get("summary_as", "assistant"), options.get("restore_as", "tool"))

@@ -94,7 +94,7 @@ def note(table: str, name: object) -> None:
     """Report a damaged row that was left out. The log names it only by an id: other names tell what is stored."""
     damaged = Damaged(table, str(name))
     if damaged == A_PAGE:
-        logger.error("a page is damaged: what it holds is read as far as it is intact")
+        logger.error("a page is damaged, or another program wrote it: what it holds is read as far as it is intact")
     elif table == ENTRIES:
         logger.error("an entry is damaged and was left out: %.40s", damaged.name)
     else:

@@ -110,7 +110,10 @@ class SQLiteStorage(
                 self._db.run("VACUUM")
         finally:
             self._db.close()
-        logger.warning("%s was written by another program: the checksums of its pages were made anew", self._db.path)
+        logger.warning(
+            "%s was written by another program: the checksums of its pages were made anew; give it another file",
+            self._db.path,
+        )
 
     def measures(self) -> Measures:
         def size(path: str) -> int:

@@ -387,7 +387,7 @@ def test_closing_one_view_closes_all(memory: TidalMemory, of_a_view: bool) -> No
     for closed in (memory, view):
         closed.close()
         calls = (closed.record, closed.remember, closed.recall, closed.whisper, closed.get, closed.forget)
-        for use in (*(partial(call, "x y z") for call in calls), closed.episodes.list, closed.affect.state):
+        for use in (*(partial(call, "hello") for call in calls), closed.episodes.list, closed.affect.state):
             with pytest.raises(Closed):
                 use()
 

@@ -78,7 +78,7 @@ def record_history(place: Place, history: Sequence[Exchange | None], over: Colle
         own = episodes.id_of(str(exchange.key), thread=thread)
         if ids[n] is None and own in found.replaced:
             exchange = replace(exchange, id=f"{exchange.key}/{_answer_key(exchange)}")
-        if ids[n] in (None, own):  # a turn may have grown since
+        if ids[n] is None or (ids[n] == own and n not in found.repeated):  # a turn may have grown since
             new[n] = exchange
     stored = dict(zip(new, record_turns(place.memory, list(new.values())), strict=True))
     follows = {}

@@ -189,7 +189,7 @@ def _goes_on(stored: Sequence[Message], passed: Sequence[Message]) -> bool:
 
 
 def _answered_again(stored: Sequence[Message], passed: Sequence[Message]) -> bool:
-    """Return whether a turn has the answer of an episode in a message of its own: a run that was retried or replayed."""
+    """Return whether a turn has the words of an episode's answer in another message: a run was retried or replayed."""
     ours, theirs = final_of(stored), final_of(passed)
     if not ours or not theirs or folded(ours.text) != folded(theirs.text):
         return False

@@ -5,8 +5,10 @@ spaCy is the extra ``language``. Names of code are one word each for the parser,
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -125,6 +127,11 @@ def _masked(text: str, found: Sequence[Mention]) -> tuple[str, dict[int, Mention
 
 @cache
 def _load(model: str | None) -> Any:
+    with suppress(ImportError, AttributeError):
+        # at exit it would take its kernels from a parse that is under way in another thread, which crashes the process
+        from blis import cy
+
+        atexit.unregister(cy.finalize)
     try:
         import spacy
     except ImportError as error:

@@ -137,7 +137,7 @@ class Federation:
         question = own.question
         if question is None or not others:
             return own.recall
-        same = replace(request, affect=question.affect, felt=None, associative=False, session=None)
+        same = replace(request, affect=question.affect, felt=None, associative=False, session=None, degraded=())
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
             query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there

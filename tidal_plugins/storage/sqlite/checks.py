@@ -14,15 +14,12 @@ from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
 from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import is_damaged, unchecked
+from tidal_plugins.storage.sqlite.opening import UNREAD, is_damaged, unchecked
 from tidal_plugins.storage.sqlite.schema import STATEMENTS, altered
 from tidal_plugins.storage.sqlite.search import SAVED, Saved, gone_checksum
 from tidal_plugins.storage.sqlite.store import SQLiteBase, known_scopes, mend_rows, scope_faults
 
 _FTS = "fts5"
-
-_UNREAD = "unable to get the page"
-"""What SQLite says of a page whose checksum fails."""
 
 MOST_PAGES = 20
 """Faults of pages that are reported: one damaged page leads to many."""
@@ -101,6 +98,7 @@ class CheckStore(SQLiteBase, SQLChecks):
     def examine(self) -> Examined:
         unindexed: Unindexed = {}
         with self.snapshot():
+            self._db.examine()
             damaged, faults = self._structure()
             with unchecked(self._db.get()) if damaged else nullcontext():
                 parts: list[Callable[[], Iterator[Fault]]] = [lambda: scope_faults(self._db)]
@@ -133,6 +131,7 @@ class CheckStore(SQLiteBase, SQLChecks):
             if damaged:
                 with self._db.turn():
                     self._db.run("VACUUM")  # each page anew, from the rows that can be read
+        self._db.examine()
 
     def _structure(self) -> tuple[bool, list[Fault]]:
         """Return whether pages fail their checksums, and what SQLite finds wrong, in the content of these, too.
@@ -155,7 +154,7 @@ class CheckStore(SQLiteBase, SQLChecks):
                 found = [text for (text,) in self._readable("schema", sql)]
         except StorageError as error:
             return is_damaged(error.__cause__), [str(error)]
-        return A_PAGE in noted or any(_UNREAD in text for text in found), found
+        return (A_PAGE in noted and not self._db.unsound) or any(UNREAD in text for text in found), found
 
     def _collect(self, faults: list[Fault], found: Iterator[Fault]) -> None:
         """Add faults. One that ends the reading of a table is a fault of the table."""

@@ -29,6 +29,7 @@ from tidal_plugins.storage.sqlite.opening import (
     Key,
     checked_path,
     is_damaged,
+    is_sound,
     let_count,
     open_file,
     translated,
@@ -105,8 +106,8 @@ class Connections(Deadlines):
     SQLite takes the parent's locks for the child's own, and the child would write into a log that others delete.
     """
 
-    unchecked = False
-    """Whether pages are read whose checksums fail."""
+    unsound = False
+    """Whether pages are known to be damaged that no checksum tells: what is not found may have been there."""
     at_once = True
     """Whether faults of a file show when this is made."""
 
@@ -222,6 +223,11 @@ class Connections(Deadlines):
         """Drop what threads keep of the file."""
         self._kept = weakref.WeakKeyDictionary()
 
+    def examine(self) -> None:
+        """Look whether the pages of the file make up its tables and indexes; if not, all readings tell from now on."""
+        with translated(self.path):
+            self.unsound = not is_sound(self.get(), self.path)
+
     def run(self, sql: str, *bindings: Any) -> None:
         with translated(self.path):
             self.get().execute(sql, bindings)
@@ -251,7 +257,7 @@ class Connections(Deadlines):
         with translated(self.path):
             try:
                 rows = self.get().execute(sql, bindings).fetchall()
-                self._note_unchecked()
+                self._note_unsound()
                 return rows
             except (UnicodeDecodeError, apsw.IOError):
                 return list(self.readable(table, sql, *bindings))
@@ -269,7 +275,7 @@ class Connections(Deadlines):
                 for row in _decodable(connection.execute(sql, bindings), table):
                     yield row
                     read += 1
-                self._note_unchecked()
+                self._note_unsound()
                 return
             except apsw.IOError as error:
                 if self.writing or not is_damaged(error):
@@ -375,9 +381,9 @@ class Connections(Deadlines):
             self._check_file(self.get())
             yield
 
-    def _note_unchecked(self) -> None:
-        if self.unchecked:  # a page failed when the file was opened, and nobody looks which others do
-            note(PAGES, UNKNOWN)
+    def _note_unsound(self) -> None:
+        if self.unsound:
+            note(PAGES, UNKNOWN, log=False)  # which was done when the file was examined
 
     @contextmanager
     def _limited(self, limit: Limit, seconds: float) -> Iterator[None]:

@@ -27,7 +27,7 @@ from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.copies import BackupStore
 from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path, is_damaged
+from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path, is_damaged, is_to_be_examined
 from tidal_plugins.storage.sqlite.schema import OlderSchema
 from tidal_plugins.storage.sqlite.search import SQLiteSearch
 from tidal_plugins.storage.sqlite.store import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
@@ -98,6 +98,8 @@ class SQLiteStorage(
             self._db = connections(checked=False)
             self._renew_checksums(error)
             self._db = connections()
+        if self._db.at_once and is_to_be_examined(self._db.path):
+            self._db.examine()
         self.path, self.key = self._db.path, key
         self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
 
@@ -114,6 +116,10 @@ class SQLiteStorage(
             "%s was written by another program: the checksums of its pages were made anew; give it another file",
             self._db.path,
         )
+
+    def verify(self) -> None:
+        with self.snapshot():
+            self._db.examine()
 
     def measures(self) -> Measures:
         def size(path: str) -> int:

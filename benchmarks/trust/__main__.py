@@ -1,6 +1,6 @@
 """Attack a memory in several ways, and count what came of it.
 
-    python -m benchmarks.trust kills damage power disk servers copies poison
+    python -m benchmarks.trust kills damage encrypted power disk servers copies poison
 
 Each arm is a module of ``benchmarks.trust`` that prints its counts beside the goals and returns whether they are met.
 """
@@ -20,6 +20,7 @@ from benchmarks.trust import copies, damage, disk, kills, poison, power, servers
 ARMS: Final[Mapping[str, tuple[Callable[[int, Console], bool], int]]] = {
     "kills": (kills.run, kills.KILLS),
     "damage": (damage.run, damage.FILES),
+    "encrypted": (damage.run_encrypted, damage.FILES),
     "power": (power.run, power.CUTS),
     "disk": (disk.run, disk.FAULTS),
     "servers": (servers.run, servers.SLOW),

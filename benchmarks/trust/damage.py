@@ -11,7 +11,7 @@ import shutil
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from benchmarks.trust.life import TURNS, WORKERS, each, quiet
 from tidal_plugins import HashingEmbedder, Policy, Settings, StorageError, TidalError, TidalMemory
-from tidal_plugins.storage.sqlite.opening import OS
+from tidal_plugins.storage.sqlite.opening import INSTALL, OS
 from tidal_plugins.testing import FrozenClock
 
 FILES = 1000
@@ -33,6 +33,9 @@ FILES = 1000
 VERBATIM = ("get", "recall", "episodes", "list", "facts", "history")
 """The doors whose lines are texts that were stored, as they were stored."""
 
+
+SILENT_SWAPS = 1 / 200
+"""Share of the plain files with swapped pages that may answer otherwise without a word."""
 
 KEY = """\
 refused: SQLite did not let it happen, or the file was refused as a whole with a typed error.
@@ -45,12 +48,14 @@ any answer for a damaged value, no foreign error, and nothing wrong after a repa
 
 @dataclass(frozen=True, slots=True)
 class Intact:
-    """The file that copies of are damaged, the ids of its entries by scope, its answers, and the texts in them."""
+    """The file that copies of are damaged, the ids of its entries by scope, its answers, the texts in them, and the
+    key of an encrypted file."""
 
     path: Path
     ids: Mapping[str, tuple[str, ...]]
     answers: Mapping[str, Answer]
     texts: frozenset[str]
+    key: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -95,10 +100,23 @@ class Outcome:
 
 def run(files: int, console: Console, workers: int = WORKERS) -> bool:
     """Damage files, print what came of it, and return whether nothing was silent, forged or lost as a whole."""
+    return show("Damaged files", damaged(files, workers), console)
+
+
+def run_encrypted(files: int, console: Console, workers: int = WORKERS) -> bool:
+    """Damage the bytes of encrypted files, as :func:`run` does. Without an SQLite with ciphers nothing is tried."""
+    if not hasattr(apsw, "mc_version"):
+        console.print(f"encrypted: skipped, this SQLite has no ciphers; {INSTALL}")
+        return True
+    return show("Damaged encrypted files", damaged(files, workers, key=bytes(range(32))), console)
+
+
+def show(title: str, found: Iterable[Outcome], console: Console) -> bool:
+    """Print what came of damages, and return whether it is as it should be."""
     begun = time.monotonic()
-    outcomes = damaged(files, workers)
+    outcomes = list(found)
     table = Table("table", "files", "refused", "stuck", "found", "told", "silent", "harmless", "repaired", "bad")
-    table.title = "Damaged files"
+    table.title = title
     for name in sorted({outcome.damage.table for outcome in outcomes}):
         table.add_row(name, *_row([outcome for outcome in outcomes if outcome.damage.table == name]))
     table.add_section()
@@ -108,7 +126,9 @@ def run(files: int, console: Console, workers: int = WORKERS) -> bool:
     for outcome in bad[:40]:
         console.print(f"  {outcome.damage}: {'; '.join(outcome.bad)}", markup=False)
     console.print(f"{KEY} {time.monotonic() - begun:.0f} s")
-    return not bad
+    swaps = [outcome for outcome in outcomes if outcome.damage.table == "swapped"]
+    few = sum(bool(one.bad) for one in swaps) <= len(swaps) * SILENT_SWAPS and "encrypted" not in title
+    return not [outcome for outcome in bad if not few or outcome.damage.table != "swapped"]
 
 
 def _row(outcomes: list[Outcome]) -> list[str]:
@@ -126,16 +146,17 @@ def _row(outcomes: list[Outcome]) -> list[str]:
     return [f"{len(outcomes):,}", *(f"{count:,}" for count in counts.values())]
 
 
-def damaged(files: int, workers: int) -> list[Outcome]:
-    """Damage that many files, and return what came of each."""
+def damaged(files: int, workers: int, key: bytes | None = None) -> Iterator[Outcome]:
+    """Damage that many files, encrypted if there is a key, and yield what came of each."""
     with TemporaryDirectory(prefix="tidal-damage-") as folder:
         path = Path(folder, "intact.db")
-        ids = fill(path)
-        with open_file(path) as memory:
+        ids = fill(path, key)
+        with open_file(path, key) as memory:
             answers = {name: answer(question) for name, question in questions(memory, ids).items()}
             ids_only = {name: one for name, one in answers.items() if name.split()[1] in VERBATIM}
         texts = frozenset(line for one in ids_only.values() for line in one.lines)
-        return list(each(partial(suffer, Intact(path, ids, answers, texts)), damages(path, files), workers))
+        chosen = raw_damages(files) if key else damages(path, files)
+        yield from each(partial(suffer, Intact(path, ids, answers, texts, key)), chosen, workers)
 
 
 @quiet()
@@ -158,7 +179,7 @@ def suffer(intact: Intact, damage: Damage) -> Outcome:
 
 
 def _use(path: Path, intact: Intact, outcome: Outcome) -> None:
-    with open_file(path) as memory:
+    with open_file(path, intact.key) as memory:
         answers = {name: answer(question) for name, question in questions(memory, intact.ids).items()}
         outcome.found = not memory.check().ok
         _judge(answers, intact, outcome)
@@ -166,7 +187,7 @@ def _use(path: Path, intact: Intact, outcome: Outcome) -> None:
             memory.record("The tram leaves at six.", "At six, noted.", thread="later")
         except StorageError as error:
             outcome.stuck = type(error).__name__
-    with open_file(path) as memory:
+    with open_file(path, intact.key) as memory:
         if not outcome.found or not _is_repaired(memory, outcome):
             return
         try:
@@ -261,7 +282,12 @@ def damages(path: Path, count: int) -> list[Damage]:
     Random(count).shuffle(places)  # a few damages are of many tables, too
     rows = max(count // 2, 1)
     some = [Damage(*places[number % len(places)], number) for number in range(rows)]
-    return some + [Damage(RAW[number % len(RAW)], "", number) for number in range(count - rows)]
+    return some + raw_damages(count - rows)
+
+
+def raw_damages(count: int) -> list[Damage]:
+    """Return that many damages of raw bytes, of all kinds in turn."""
+    return [Damage(RAW[number % len(RAW)], "", number) for number in range(count)]
 
 
 def apply(path: Path, damage: Damage) -> bool:
@@ -357,15 +383,16 @@ class Told(NamedTuple):
 Question = Callable[[], Told]
 
 
-def open_file(path: Path) -> TidalMemory:
+def open_file(path: Path, key: bytes | None = None) -> TidalMemory:
     """Open a memory whose answers depend on the file alone."""
     settings = Settings(graph={"background": False}, storage={"query_deadline": 60.0, "busy_timeout": 5.0})
-    return TidalMemory(path, embedder=HashingEmbedder(64), settings=settings, clock=FrozenClock())
+    given = None if key is None else lambda: key
+    return TidalMemory(path, embedder=HashingEmbedder(64), settings=settings, clock=FrozenClock(), key=given)
 
 
-def fill(path: Path) -> dict[str, tuple[str, ...]]:
+def fill(path: Path, key: bytes | None = None) -> dict[str, tuple[str, ...]]:
     """Live through something of everything in a new file, and return the ids of the entries of each scope."""
-    with open_file(path) as memory:
+    with open_file(path, key) as memory:
         shown: list[str] = []
         ids = []
         for number, (user, agent) in enumerate(TURNS[:LIVED]):

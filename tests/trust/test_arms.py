@@ -52,7 +52,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged() -> None:
 
 
 def test_damage_to_any_table_is_told_or_harmless() -> None:
-    outcomes = damage.damaged(24, workers=1)
+    outcomes = list(damage.damaged(24, workers=1))
     assert len({outcome.damage.table for outcome in outcomes}) > 5
     assert sum(outcome.found for outcome in outcomes) > len(outcomes) / 4
     assert [(str(outcome.damage), outcome.bad) for outcome in outcomes if outcome.bad] == []

@@ -146,6 +146,7 @@ def stats(services: Services, scope: Scope) -> Stats:
         slow=figures.slow,
         timeouts=figures.timeouts,
         log_lost=figures.log_lost,
+        log_readers=figures.log_readers,
         reader=used,
         kinds=dict(+kinds),
         tiers=tiers,

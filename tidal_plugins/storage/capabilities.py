@@ -96,13 +96,15 @@ class Listings(Protocol):
 
 
 class Measures(NamedTuple):
-    """Sizes in bytes, counts since the store was opened, and whether the log of an earlier process was gone."""
+    """Sizes in bytes, counts since the store was opened, whether the log of an earlier process was gone, and who reads
+    while the log is too long."""
 
     file_bytes: int = 0
     log_bytes: int = 0
     slow: int = 0
     timeouts: int = 0
     log_lost: bool = False
+    log_readers: tuple[str, ...] = ()
 
 
 @runtime_checkable

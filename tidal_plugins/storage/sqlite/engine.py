@@ -27,7 +27,7 @@ from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.copies import BackupStore
 from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path, is_damaged, is_to_be_examined
+from tidal_plugins.storage.sqlite.opening import WAL_BYTES, Key, check_key, checked_path, is_damaged, is_to_be_examined
 from tidal_plugins.storage.sqlite.schema import OlderSchema
 from tidal_plugins.storage.sqlite.search import SQLiteSearch
 from tidal_plugins.storage.sqlite.store import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
@@ -128,9 +128,11 @@ class SQLiteStorage(
             except OSError:
                 return 0
 
+        log = log_bytes(self._db.path)
+        readers = self._db.readers() if log > WAL_BYTES else ()
         with self.snapshot():
             lost = is_lost(self._db.get(), self._db.path)
-        return Measures(size(self._db.path), log_bytes(self._db.path), self._db.slow, self._db.timeouts, lost)
+        return Measures(size(self._db.path), log, self._db.slow, self._db.timeouts, lost, readers)
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -14,6 +14,7 @@ from tidal_plugins.english.intentions import INTENTION, REMIND
 from tidal_plugins.english.reported import to_second_person
 from tidal_plugins.english.sentences import plain, shortened
 from tidal_plugins.english.words import MONTHS, WEEKDAYS
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Source, Statement
@@ -63,6 +64,7 @@ class Writer:
         try:
             found = in_time(ask, self.settings.models.timeout)
         except Exception as error:  # its message may hold the text, which belongs into no log
+            pass_interrupt(error)
             logger.warning("the summariser failed with %s; the message quotes instead", type(error).__name__)
             return ""
         drafted = Evidence(draft, frozenset({now.date()}))

@@ -36,6 +36,7 @@ import apsw.sqlite_extra as extras
 import sqlite_vec
 
 from tidal_plugins.errors import Busy, Closed, Corrupt, DiskFull, InvalidInput, ReadOnly, StorageError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite.log_mark import settle
 from tidal_plugins.storage.sqlite.schema import create, has_schema
@@ -220,6 +221,7 @@ def in_hex(key: Key) -> str:
     try:
         secret = key()
     except Exception as error:
+        pass_interrupt(error)
         raise StorageError(f"the function that returns the key failed with {type(error).__name__}") from error
     if isinstance(secret, bytes) and len(secret) == KEY_BYTES:
         return f"{_RAW}{secret.hex()}".encode().hex()

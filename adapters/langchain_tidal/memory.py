@@ -78,7 +78,7 @@ class TidalConversationMemory(BaseMemory):
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return the last turns and the whisper for the input. Without an input: the last turns only."""
         asked, nothing = self._question(inputs) if inputs else "", Whisper("")
-        recent = going_on(self.memory, "earlier turns", self._recent, [])
+        recent: list[Episode] = going_on(self.memory, "earlier turns", self._recent, [])
         whisper = going_on(self.memory, "whispers", lambda: self._whisper(asked, recent), nothing)
         self._surfaced.put((self._current, asked), whisper.ids)
         return {self.memory_key: self._shown(recent, whisper)}

@@ -50,7 +50,7 @@ from llama_index_tidal.turns import (
     stored,
     to_exchange,
 )
-from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins import ContextOverflow, Episode, InvalidInput, Policy, TidalMemory
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.turns import (
@@ -352,7 +352,8 @@ class TidalChatMemory(BaseMemory):
         style = Style(self.summary_as, self.restore_as)
         limits = Limits(self.token_limit, self.byte_limit, style, self._summariser, self._counter, self._files)
         made = partial(rebuilt, self._place(), turns, limits, asked=asked, **engine)
-        view, overflow = going_on(self._scoped(), "compaction", made, (messages_of(turns), None))
+        whole: tuple[list[ChatMessage], ContextOverflow | None] = messages_of(turns), None
+        view, overflow = going_on(self._scoped(), "compaction", made, whole)
         if overflow and self._overfull != turns[-1].key:  # at the first of a turn's many steps
             logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, overflow)
             self._overfull = turns[-1].key
@@ -398,7 +399,7 @@ class TidalChatMemory(BaseMemory):
     def _begins_thread(self, message: ChatMessage) -> bool:
         """Return whether a message is the first of the thread: it was recorded, and comes again."""
         memory = self._scoped()
-        first = going_on(memory, EARLIER, lambda: memory.episodes.list(thread=self.thread, limit=1), [])
+        first: list[Episode] = going_on(memory, EARLIER, lambda: memory.episodes.list(thread=self.thread, limit=1), [])
         said = first[0].messages[:1] if first else ()
         return any(one.role == message.role.value and one.text == text_of(message) for one in said)
 
@@ -406,7 +407,7 @@ class TidalChatMemory(BaseMemory):
         memory = self._scoped()
         if self._goes_on:
             last = None if self._limited else GOES_ON
-            turns = going_on(memory, EARLIER, lambda: stored(memory, self.thread, last), [])
+            turns: list[Turn] = going_on(memory, EARLIER, lambda: stored(memory, self.thread, last), [])
             self._turns, self._goes_on, self._untouched = turns, False, bool(turns)
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read
             held = [turn for turn in self._turns if turn.messages]

@@ -72,7 +72,8 @@ _NEW_SEQUENCE = """
 _REBUILD = f"""
     {"".join(_NEW_SEQUENCE.format(*numbered) for numbered in _NUMBERED.items())}
     DELETE FROM passages WHERE entry NOT IN (SELECT key FROM entries);
-    DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages);
+    DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages)
+    OR (typeof(vector), typeof(scope), typeof(checksum)) <> ('blob', 'integer', 'integer');
     DELETE FROM keywords WHERE rowid IN (SELECT id FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages));
     DELETE FROM volumes;
     INSERT INTO volumes {_VOLUMES};

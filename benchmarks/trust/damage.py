@@ -467,7 +467,7 @@ def _doors(memory: TidalMemory) -> dict[str, tuple[Callable[[], Any], Callable[[
     policies = memory.sessions.policies
     return {
         "episodes": (memory.episodes.list, lambda found: [turn.text for one in found for turn in one.messages]),
-        "list": (memory.entries.list, texts),
+        "list": (memory.entries.list, lambda found: sorted(texts(found))),  # of one time they come as they are numbered
         "facts": (lambda: list(memory.facts.items()), lambda found: [f"{key}: {value}" for key, value in found]),
         "standing": (memory.facts.list, values),
         "history": (lambda: memory.facts.history("oven"), values),

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tidal_plugins.errors import StorageError
+from tidal_plugins.errors import Corrupt, StorageError
 from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
@@ -88,6 +88,17 @@ _REBUILD = f"""
 """
 
 
+_RENEWED = {
+    "gone": "erasure", "saved_columns": "first", "saved_pieces": "checksum", "volumes": "entries", "corpus": "words",
+    "passages": "start", "vectors": "scope",
+}  # fmt: skip
+"""The tables that a rebuilding removes rows from, each with a column of numbers."""
+_STRANGE = "SELECT count(*) FROM {} NOT INDEXED WHERE typeof({}) <> 'integer'"
+STRANGE_ROWS = 2
+"""Rows of such a table without a number there from which on they are of another table: a page took the place of
+another one, and to remove them would remove what is intact."""
+
+
 class CheckStore(SQLiteBase, SQLChecks):
     """Examines an SQLite file."""
 
@@ -117,6 +128,8 @@ class CheckStore(SQLiteBase, SQLChecks):
 
     def rebuild(self) -> None:
         damaged, _ = self._structure()
+        if any(self._count(_STRANGE.format(*place)) >= STRANGE_ROWS for place in _RENEWED.items()):
+            raise Corrupt(f"pages of {self.path} have taken the places of others; restore it from a backup")
         with unchecked(self._db.get()) if damaged else nullcontext():
             with self.transaction():
                 self._db.run(_FORMAT)

@@ -181,8 +181,8 @@ def suffer(intact: Intact, damage: Damage) -> Outcome:
 def _use(path: Path, intact: Intact, outcome: Outcome) -> None:
     with open_file(path, intact.key) as memory:
         answers = {name: answer(question) for name, question in questions(memory, intact.ids).items()}
-        outcome.found = not memory.check().ok
         _judge(answers, intact, outcome)
+        outcome.found = _is_found(memory, outcome)
         try:
             memory.record("The tram leaves at six.", "At six, noted.", thread="later")
         except StorageError as error:
@@ -200,6 +200,15 @@ def _use(path: Path, intact: Intact, outcome: Outcome) -> None:
         after = {name: answer(question) for name, question in questions(memory, intact.ids).items()}
         outcome.wrong = [name for name in intact.answers if after[name].lines != intact.answers[name].lines]
         outcome.repaired = not outcome.wrong
+
+
+def _is_found(memory: TidalMemory, outcome: Outcome) -> bool:
+    """Return whether a check finds a fault. It raises nothing for damage."""
+    try:
+        return not memory.check().ok
+    except StorageError as error:
+        outcome.broken.append(f"check() raised {error!r}")
+        return False
 
 
 def _is_repaired(memory: TidalMemory, outcome: Outcome) -> bool:

@@ -14,7 +14,7 @@ from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
 from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import UNREAD, is_damaged, unchecked
+from tidal_plugins.storage.sqlite.opening import UNREAD, is_damaged, translated, unchecked
 from tidal_plugins.storage.sqlite.schema import STATEMENTS, altered
 from tidal_plugins.storage.sqlite.search import SAVED, Saved, gone_checksum
 from tidal_plugins.storage.sqlite.store import SQLiteBase, known_scopes, mend_rows, scope_faults
@@ -117,9 +117,10 @@ class CheckStore(SQLiteBase, SQLChecks):
                 parts += [partial(self._rows, table) for table in CHECKED]
                 for part in (*parts, self._counts, self._derived, self._statements):
                     self._collect(faults, part())
-                self._collect(faults, self._index_faults(known_scopes(self._db), unindexed))
-                rows = self.counted()
-                lost = is_lost(self._db.get(), self._db.path)
+                self._collect(faults, self._unindexed(unindexed))
+                rows, lost = self.counted(), False
+                with suppress(StorageError), translated(self._db.path):
+                    lost = is_lost(self._db.get(), self._db.path)
         return Examined(rows, faults, unindexed, log_bytes(self._db.path), lost)
 
     def counted(self) -> dict[str, int]:
@@ -146,6 +147,9 @@ class CheckStore(SQLiteBase, SQLChecks):
                 with self._db.turn():
                     self._db.run("VACUUM")  # each page anew, from the rows that can be read
         self._db.examine()
+
+    def _unindexed(self, unindexed: Unindexed) -> Iterator[Fault]:
+        yield from self._index_faults(known_scopes(self._db), unindexed)
 
     def _structure(self) -> tuple[bool, list[Fault]]:
         """Return whether pages fail their checksums, and what SQLite finds wrong, in the content of these, too.

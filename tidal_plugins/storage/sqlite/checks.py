@@ -158,7 +158,9 @@ class CheckStore(SQLiteBase, SQLChecks):
         """
         damaged, found = self._verified(f"PRAGMA integrity_check ({MOST_PAGES})")
         if not damaged and found != ["ok"]:  # the keyword index may have ended it
-            damaged = any(self._verified(f"PRAGMA quick_check ({name})")[0] for (name,) in self._db.rows(_WITH_PAGES))
+            with suppress(StorageError):
+                names = [name for (name,) in self._db.rows(_WITH_PAGES)]
+                damaged = any(self._verified(f"PRAGMA quick_check ({name})")[0] for name in names)
         if damaged:
             with unchecked(self._db.get()):
                 _, found = self._verified(f"PRAGMA integrity_check ({MOST_PAGES})")

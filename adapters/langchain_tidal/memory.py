@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_classic.base_memory import BaseMemory
@@ -22,7 +23,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from langchain_tidal.messages import answered, by_human, question, to_exchange, turns, with_whisper
 from langchain_tidal.run import named_faults
 from tidal_plugins import Episode, InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.turns import Place, Recent, going_on, in_scope, record_turns, session_config
+from tidal_plugins.turns import Missed, Place, Recent, going_on, in_scope, record_turns, session_config
 
 STOP = "stop"
 """A chain's input that is no part of the prompt."""
@@ -59,6 +60,7 @@ class TidalConversationMemory(BaseMemory):
 
     _current: str = PrivateAttr()
     _surfaced: Recent[tuple[str, ...]] = PrivateAttr(default_factory=Recent[tuple[str, ...]])
+    _missed: Missed = PrivateAttr(default_factory=Missed)
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         with named_faults(type(self)):
@@ -91,7 +93,8 @@ class TidalConversationMemory(BaseMemory):
         asked = self._question(inputs)
         turn = [HumanMessage(asked), *_steps(outputs.get(STEPS)), *answered(self._answer(outputs))]
         surfaced = self._surfaced.get((self._current, asked)) or ()
-        record_turns(self._here, [to_exchange(turn, self._current, surfaced)])
+        place = Place(self._here, self._current)
+        self._missed.record(place, [to_exchange(turn, self._current, surfaced)], partial(record_turns, place.memory))
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         await asyncio.to_thread(self.save_context, inputs, outputs)
@@ -102,6 +105,7 @@ class TidalConversationMemory(BaseMemory):
         ``forget=True`` removes the turns of the conversation that ends here from the memory, for good.
         """
         if forget:
+            self._missed.drop(Place(self._here, self._current))
             self._here.forget(thread=self._current)
         self._current = _new_thread(self.thread or "chain")
 

@@ -50,12 +50,13 @@ from llama_index_tidal.turns import (
     stored,
     to_exchange,
 )
-from tidal_plugins import ContextOverflow, Episode, InvalidInput, Policy, TidalMemory
+from tidal_plugins import ContextOverflow, Episode, Exchange, InvalidInput, Policy, TidalMemory
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.turns import (
     CACHE,
     Cache,
+    Missed,
     Nested,
     Place,
     Recent,
@@ -303,7 +304,9 @@ class TidalChatMemory(BaseMemory):
             shown = self._surfaced
             if turns and shown and self._surfaced_in is None and turns[-1].question.endswith(shown.question):
                 self._surfaced_in = turns[-1].key
-            self._turns, self._untouched = self._recorded(turns, held), False
+            now = {turn.key: turn for turn in self._recorded(turns, held)}
+            kept = [now.pop(turn.key, turn) for turn in self._turns if turn.key in now or not turn.messages]
+            self._turns, self._untouched = [*kept, *now.values()], False
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the history. Nothing is recorded, and earlier turns stay in the memory.
@@ -311,7 +314,7 @@ class TidalChatMemory(BaseMemory):
         If messages of a compaction are among the new ones, the turns that they stand for stay in the history.
         """
         with self._lock:
-            turns, self._untouched = self._loaded(), False
+            turns, self._untouched, self._goes_on = self._loaded(), False, False
             delimiters = self._scoped().delimiters
             if any(isinstance(message, WrittenMessage) for message in messages):
                 self._turns = resumed(turns or stored(self._scoped(), self.thread), messages, delimiters)
@@ -404,15 +407,18 @@ class TidalChatMemory(BaseMemory):
         return any(one.role == message.role.value and one.text == text_of(message) for one in said)
 
     def _loaded(self) -> list[Turn]:
-        memory = self._scoped()
+        """Return the turns whose messages can be read; if the store fails, the others come with a later call."""
+        memory, held = self._scoped(), self._turns
         if self._goes_on:
             last = None if self._limited else GOES_ON
-            turns: list[Turn] = going_on(memory, EARLIER, lambda: stored(memory, self.thread, last), [])
-            self._turns, self._goes_on, self._untouched = turns, False, bool(turns)
+            found: list[Turn] | None = going_on(memory, EARLIER, lambda: stored(memory, self.thread, last), None)
+            if found is not None:
+                put = {turn.key for turn in held}  # while the store failed
+                self._turns = [*(turn for turn in found if turn.key not in put), *held]
+                self._goes_on, self._untouched = False, bool(found) and not held
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read
-            held = [turn for turn in self._turns if turn.messages]
-            self._turns = going_on(memory, EARLIER, lambda: filled(memory, self.thread, self._turns), held)
-        return self._turns
+            self._turns = going_on(memory, EARLIER, lambda: filled(memory, self.thread, self._turns), self._turns)
+        return [turn for turn in self._turns if turn.messages]
 
     def _place(self) -> Place:
         return Place(self._scoped(), self.thread)
@@ -447,6 +453,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
     _surfaced: Recent[tuple[int, Surfaced]] = PrivateAttr(default_factory=lambda: Recent(MAX_THREADS))
+    _missed: Missed = PrivateAttr(default_factory=Missed)
 
     def __init__(
         self, memory: TidalMemory | None = None, *, scope: Scope | None = None, path: str | None = None, **fields: Any
@@ -496,10 +503,17 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
         apart = self.nested != "user" and in_tool()
         if apart and self.nested == "skip":
             return
-        history = [to_exchange(turn, thread) for turn in grown([], messages, apart)]
-        record_history(Place(self._scoped(), thread), history, range(len(history)))
+        place, history = (
+            Place(self._scoped(), thread),
+            [to_exchange(turn, thread) for turn in grown([], messages, apart)],
+        )
+        self._missed.record(place, history, partial(_record_all, place))
 
     def _scoped(self) -> TidalMemory:
         if self._memory is None:
             self._memory = reopened(self.path)
         return self._memory.scoped(*self.scope)
+
+
+def _record_all(place: Place, history: Sequence[Exchange | None]) -> dict[int, bool] | None:
+    return record_history(place, history, range(len(history))) or None

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from langchain_core.runnables import RunnableLambda
+from llama_index.core.base.llms.types import ChatMessage
 
 from langchain_tidal import TidalConversationMemory, with_memory
+from llama_index_tidal import TidalChatMemory, TidalMemoryBlock
 from tests.frameworks.conftest import open_memory, queries, thread
 from tests.frameworks.doors import DOORS, Door
 from tests.inside import raw
-from tidal_plugins import Busy, Closed, Corrupt, EmbeddingError, HashingEmbedder, TidalMemory
+from tidal_plugins import Busy, Closed, Corrupt, EmbeddingError, HashingEmbedder, QueryTimeout, TidalMemory
 
 FACT, NOTED, ASK, ANSWER = "I practise jazz piano.", "Noted.", "What do I practise?", "Jazz piano."
 
@@ -40,9 +43,10 @@ class Wrapped(Door):
 
     def app(self, replies, **options):
         runnable = RunnableLambda(lambda _: replies[0]("") if callable(replies[0]) else replies[0])
+        remembering = with_memory(runnable, self.memory, **options)
 
         async def ask(text, name="t"):
-            return with_memory(runnable, self.memory, **options).invoke(text, thread(name))
+            return remembering.invoke(text, thread(name))
 
         return ask
 
@@ -110,6 +114,72 @@ async def test_the_next_run_catches_up_on_a_turn_that_was_missed(memory, kind):
     assert queries(memory) == []
     await ask(ASK, "t")
     assert "".join(queries(memory, thread="t")).replace("\n", "") == FACT + ASK
+
+
+@pytest.mark.parametrize("kind", [Wrapped, Classic])
+async def test_turns_that_come_only_once_and_were_missed_are_recorded_with_the_next_one(memory, kind):
+    def record_many(*_, **__):
+        raise Busy("another process is writing")
+
+    door = kind(memory)
+    ask = door.app(door.says(ANSWER))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TidalMemory, "record_many", record_many)
+        await ask(FACT, "t")
+        before = memory.now()
+        await ask("And chess.", "t")
+    assert queries(memory) == []
+    await ask(ASK, "t")
+    assert queries(memory, thread="t") == [FACT, "And chess.", ASK]
+    assert memory.episodes.list()[0].occurred_at <= before
+    await ask("Which opening?", "t")
+    assert len(queries(memory)) == 4
+
+
+async def test_a_block_records_what_a_store_that_failed_did_not_take(memory):
+    def record_many(*_, **__):
+        raise Busy("another process is writing")
+
+    def turn(asked):
+        said = (("user", asked), ("assistant", ANSWER))
+        return [ChatMessage(text, role=role, additional_kwargs={"session_id": "t"}) for role, text in said]
+
+    block = TidalMemoryBlock(memory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TidalMemory, "record_many", record_many)
+        await block.aput(turn(FACT))
+    assert queries(memory) == []
+    await block.aput(turn(ASK))
+    assert queries(memory, thread="t") == [FACT, ASK]
+
+
+async def test_a_chat_has_its_earlier_turns_again_once_they_can_be_read(memory):
+    def timeout(*_, **__):
+        raise QueryTimeout("the store is busy")
+
+    chat = TidalChatMemory(memory, thread="t")
+    chat.put_messages([ChatMessage(FACT, role="user"), ChatMessage(NOTED, role="assistant")])
+    for again in (TidalChatMemory.from_dict(chat.to_dict()), TidalChatMemory(memory, thread="t")):
+        again._turns = [replace(turn, messages=()) for turn in again._turns]  # as one that is read from the store
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(memory.episodes), "list", timeout)
+            assert again.get() == []
+            again.put_messages([ChatMessage(ASK, role="user"), ChatMessage(ANSWER, role="assistant")])
+        assert [message.content for message in again.get_all()] == [FACT, NOTED, ASK, ANSWER]
+        memory.forget(memory.episodes.list()[-1].id)
+
+
+async def test_a_conversation_that_ends_with_forgetting_leaves_no_turn_that_was_missed(memory):
+    def record_many(*_, **__):
+        raise Busy("another process is writing")
+
+    chat = TidalConversationMemory(memory, thread="t")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TidalMemory, "record_many", record_many)
+        chat.save_context({"input": FACT}, {"output": NOTED})
+    chat.clear(forget=True)
+    chat.save_context({"input": ASK}, {"output": ANSWER})
+    assert queries(memory) == [ASK]
 
 
 @ALL

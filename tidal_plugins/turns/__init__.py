@@ -7,7 +7,7 @@ The adapters of all frameworks stand on this package, and convert messages. One 
   retries and fallbacks of the framework apply.
 - A store that fails (a damaged file, a full disk, a lock that others hold) takes its memories away and not the answer:
   the agent goes on without them, and an error is logged, once for each kind. Nothing is half-written, and the next run
-  of the thread records the turn that was missed.
+  of the thread records the turn that was missed, which :class:`Missed` holds if no history brings it again.
 - A turn whose content cannot be stored (too long, invalid Unicode) is logged without its text and left out. It would
   stop its thread for good otherwise.
 - A tool answers a refusal (:data:`REFUSALS`) in text, for the model to read.
@@ -27,6 +27,7 @@ from tidal_plugins.turns.place import (
     session_config,
 )
 from tidal_plugins.turns.recording import (
+    Missed,
     Recent,
     Recorder,
     json_arguments,
@@ -69,6 +70,7 @@ __all__ = [
     "Recent",
     "record_history",
     "record_turns",
+    "Missed",
     "Recorder",
     "RestoreAs",
     "session_config",

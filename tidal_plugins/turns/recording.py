@@ -28,6 +28,9 @@ V = TypeVar("V")
 RECORDING = "recording their turns"
 """What agents go on without if a store fails."""
 
+MISSED = 100
+"""Turns of a thread that are held while the store fails; each attempt embeds them anew."""
+
 NOTHING = Exchange(())
 """Stands for a turn without text, which no episode holds."""
 
@@ -38,10 +41,12 @@ class Recorder:
     A turn that this process recorded under its ids is skipped, however often it comes again. The others are matched
     with the episodes of the thread (:meth:`tidal_plugins.groups.entries.Episodes.match`), across processes as well. A
     turn that was regenerated or edited is an episode of its own, and the one in whose place it stands leaves recall.
+    A turn that is recorded alone may not come again: if the store fails, the next one of its thread brings it along.
     """
 
     def __init__(self) -> None:
         self._recorded = Recent[set[Hashable]]()
+        self._missed = Missed()
 
     def record(
         self,
@@ -61,9 +66,55 @@ class Recorder:
         if all(marks[n] in known for n in over):
             return
         exchanges = [_keyed(convert(turn)) for turn in history]
-        recorded = record_history(place, exchanges, [n for n in over if marks[n] not in known])
+        if len(over) == 1:
+            recorded = (
+                self._missed.record(place, [exchanges[over[0]]], partial(_record_last, place, exchanges, over[0])) or {}
+            )
+        else:
+            self._missed.drop(place)  # what came once and was missed is among these, or was edited
+            recorded = record_history(place, exchanges, [n for n in over if marks[n] not in known])
         settled = known | {marks[n] for n, done in recorded.items() if done}
         self._recorded.put(place.key, {seen for seen in marks if seen is not None and seen in settled})
+
+
+class Missed:
+    """Turns that come only once. Those that a failing store did not take are recorded before the next ones of their
+    thread, as of the time when they were said.
+
+    They are held in this process alone, the last ``MISSED`` of a thread.
+    """
+
+    def __init__(self) -> None:
+        self._turns = Recent[tuple[Exchange, ...]]()
+
+    def record(
+        self,
+        place: Place,
+        turns: Sequence[Exchange | None],
+        record: Callable[[Sequence[Exchange | None]], V | None],
+    ) -> V | None:
+        """Return what ``record`` makes of the turns, with those that were missed ahead; ``None`` if the store fails.
+
+        A missed turn that comes again under its id is replaced.
+        """
+        new = [_keyed(turn) for turn in turns]
+        keys = {turn.key for turn in new if turn}
+        missed = tuple(turn for turn in self._turns.get(place.key) or () if turn.key not in keys)
+        recorded = record([*missed, *new])
+        now = place.memory.now()
+        held = (
+            ()
+            if recorded is not None
+            else (*missed, *(replace(turn, occurred_at=turn.occurred_at or now) for turn in new if turn))
+        )
+        if held or missed:
+            self._turns.put(place.key, held[-MISSED:])
+        return recorded
+
+    def drop(self, place: Place) -> None:
+        """Forget the turns that a thread missed."""
+        if self._turns.get(place.key):
+            self._turns.put(place.key, ())
 
 
 def record_history(place: Place, history: Sequence[Exchange | None], over: Collection[int]) -> dict[int, bool]:
@@ -105,15 +156,23 @@ def _record_history(place: Place, history: Sequence[Exchange | None], over: Coll
     return {n: stored.get(n, ids[n] is not None) for n in over}
 
 
-def record_turns(memory: TidalMemory, exchanges: Sequence[Exchange | None]) -> list[bool]:
-    """Record exchanges in one transaction, and return for each whether it is stored.
+def record_turns(memory: TidalMemory, exchanges: Sequence[Exchange | None]) -> list[bool] | None:
+    """Record exchanges in one transaction, and return for each that has a text whether it is stored.
 
     An exchange that cannot be stored is logged without its text, and the others are stored. ``None`` stands for a turn
-    without text, which is not stored. If the store fails, none is stored. Raises ``Closed`` and ``EmbeddingError``.
+    without text, which is not stored. If the store fails, returns ``None``. Raises ``Closed`` and ``EmbeddingError``.
     """
     wanted = [exchange for exchange in exchanges if exchange is not None]
-    stored = iter(going_on(memory, RECORDING, partial(_stored, memory, wanted), [False] * len(wanted)))
-    return [exchange is not None and next(stored) for exchange in exchanges]
+    return going_on(memory, RECORDING, partial(_stored, memory, wanted), None)
+
+
+def _record_last(
+    place: Place, history: Sequence[Exchange | None], n: int, turns: Sequence[Exchange | None]
+) -> dict[int, bool] | None:
+    """Record turns that were missed, each by itself, and the last one at its position in a history."""
+    if not all(record_history(place, [turn], [0]) for turn in turns[:-1]):
+        return None
+    return record_history(place, history, [n]) or None
 
 
 def to_exchange(

@@ -92,6 +92,14 @@ def test_a_file_of_each_schema_opens_with_all_that_it_holds(
         assert schema_of(tmp_path / name) == schema_of(was)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such permissions")
+def test_the_copy_is_readable_for_nobody_who_may_not_read_the_file(old: Path) -> None:
+    old.chmod(0o600)
+    with opened(old):
+        pass
+    assert [path.stat().st_mode & 0o777 for path in old.parent.iterdir()] == [0o600, 0o600]
+
+
 def test_it_is_refused_where_it_may_not_be_brought_up_to_date(old: Path) -> None:
     before = old.read_bytes()
     for settings, read_only in ((HELD, False), (QUIET, True)):

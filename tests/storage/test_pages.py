@@ -11,11 +11,13 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
+import apsw
 import pytest
 
 from tests.inside import raw
-from tidal_plugins import Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
-from tidal_plugins.storage.sqlite import opening
+from tidal_plugins import Busy, Corrupt, HashingEmbedder, Note, NotFound, Settings, StorageError, TidalMemory
+from tidal_plugins.storage.sqlite import connections, opening
+from tidal_plugins.storage.sqlite import read_only as read_only_files
 
 PAGE = 4096
 THINGS = [f"thing {number}" for number in range(60)]
@@ -230,6 +232,36 @@ def test_a_large_file_is_examined_by_its_maintenance(path: Path, monkeypatch: py
         thread = memory.maintenance.start()
         thread.stop()
         assert "damaged pages" in memory.recall("thing 41").degraded
+
+
+def test_a_file_that_is_locked_is_not_told_as_damaged(tmp_path: Path) -> None:
+    with (
+        closing(apsw.Connection(str(tmp_path / "a.db"))) as one,
+        closing(apsw.Connection(str(tmp_path / "a.db"))) as other,
+    ):
+        one.execute("CREATE TABLE a (b); BEGIN EXCLUSIVE")
+        with pytest.raises(apsw.BusyError):
+            opening.is_sound(other, "a.db")
+        one.execute("COMMIT")
+        assert opening.is_sound(other, "a.db")
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_memory_that_cannot_be_examined_is_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, read_only: bool
+) -> None:
+    def locked(*_: object) -> bool:
+        raise apsw.BusyError("database is locked")
+
+    with monkeypatch.context() as patch:
+        for module in (connections, read_only_files):
+            patch.setattr(module, "is_sound", locked)
+        with pytest.raises(Busy):
+            opened(path, read_only=read_only).recall("thing 41")
+    with opened(path, read_only=read_only) as memory:
+        assert memory.recall("thing 41").degraded == ()
+    with closing(raw(path)) as alone:
+        assert alone.pragma("journal_mode", "delete") == "delete"
 
 
 @pytest.fixture

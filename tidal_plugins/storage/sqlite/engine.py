@@ -98,8 +98,12 @@ class SQLiteStorage(
             self._db = connections(checked=False)
             self._renew_checksums(error)
             self._db = connections()
-        if self._db.at_once and is_to_be_examined(self._db.path):
-            self._db.examine()
+        try:
+            if self._db.at_once and is_to_be_examined(self._db.path):
+                self._db.examine()
+        except BaseException:
+            self._db.close()
+            raise
         self.path, self.key = self._db.path, key
         self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
 

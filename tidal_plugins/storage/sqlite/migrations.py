@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import apsw
 
@@ -80,6 +81,8 @@ def _copy(path: str, version: int, key: Key | None) -> str:
     """Copy a file that is locked for writing, and return the name of the copy."""
     part = part_of(path)
     try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))  # nobody may read it who may not read the file
+        Path(part).chmod(Path(path).stat().st_mode & 0o777)
         with translated(part):
             _copy_pages(path, part, key)
         sync(part)

@@ -160,6 +160,9 @@ EXAMINED_BYTES = 4 * 1024 * 1024
 _OF_A_ROW = (" value in ", "CHECK constraint failed")
 """What SQLite says of values, which checksums of rows are for."""
 
+_NOT_OF_A_FILE = (apsw.InterruptError, apsw.BusyError, apsw.LockedError, apsw.NoMemError, apsw.CantOpenError)
+"""Errors that say nothing of a file: somebody ended the call or has a lock, or the machine lacks something."""
+
 
 def is_sound(connection: apsw.Connection, path: str) -> bool:
     """Return whether the pages of a file make up its tables and indexes; if not, an error is logged.
@@ -169,7 +172,7 @@ def is_sound(connection: apsw.Connection, path: str) -> bool:
     """
     try:
         found = [str(text) for (text,) in connection.execute("PRAGMA integrity_check").fetchall()]
-    except apsw.InterruptError:
+    except _NOT_OF_A_FILE:
         raise
     except apsw.Error as error:
         found = [UNREAD if is_damaged(error) else str(error)]
@@ -184,7 +187,10 @@ def is_sound(connection: apsw.Connection, path: str) -> bool:
 
 def is_to_be_examined(path: str) -> bool:
     """Return whether a file is examined when it is opened: a small one, and one whose last page is not whole."""
-    size = os.path.getsize(path)  # noqa: PTH202 (as cheaply as it goes)
+    try:
+        size = os.path.getsize(path)  # noqa: PTH202 (as cheaply as it goes)
+    except OSError:  # somebody removed it, which the next reading tells
+        return False
     return size <= EXAMINED_BYTES or size % SMALLEST_FILE > 0
 
 

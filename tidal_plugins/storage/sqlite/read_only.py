@@ -258,8 +258,13 @@ class _Openings(Connections):
         if opening is None or opening.seen is None:
             raise Closed(f"{self.path} is opened for each reading: read it inside while_open() or a snapshot")
         connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
-        unchecked = connection.pragma("checksum_verification") == "0"  # a page failed, and nobody looks which others do
-        self.unsound = unchecked or not self._is_sound(connection, opening)
+        try:
+            unchecked = connection.pragma("checksum_verification") == "0"  # a page failed: nobody looks which others do
+            with translated(self.path):
+                self.unsound = unchecked or not self._is_sound(connection, opening)
+        except BaseException:
+            connection.close(True)
+            raise
         self._prepare(connection)
         self._by_thread[threading.current_thread()] = connection
         return connection

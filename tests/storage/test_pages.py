@@ -264,6 +264,21 @@ def test_a_memory_that_cannot_be_examined_is_closed(
         assert alone.pragma("journal_mode", "delete") == "delete"
 
 
+def test_a_recall_that_meets_an_index_without_its_entries_says_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "EXAMINED_BYTES", PAGE)
+    indexes = leaves(path, "sqlite_autoindex_entries_1")
+    for index in indexes:
+        swap(path, index, leaves(path, "entries_by_time")[0])
+    with opened(path) as memory:
+        degraded = set[str]()
+        for thing in THINGS:
+            with suppress(Corrupt):
+                degraded.update(memory.recall(thing).degraded)
+        assert "damaged entries" in degraded
+
+
 @pytest.fixture
 def without_extensions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let apsw be one that was built without its extensions."""

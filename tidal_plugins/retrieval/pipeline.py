@@ -27,7 +27,7 @@ from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, maske
 from tidal_plugins.secrets.screening import Screening, screening
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.damage import named, noticed
+from tidal_plugins.storage.damage import ENTRIES, named, note, noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,10 @@ def hits(
     made = []
     for place, (id_, numbers) in enumerate(zip(ids, told, strict=True)):
         keyword_rank, keyword_score, vector_rank, cosine, strength, fused, relevance = numbers
-        entry, own = entries[id_], ((name, part[place]) for name, part in parts.items())
+        entry, own = entries.get(id_), ((name, part[place]) for name, part in parts.items())
+        if entry is None:  # the index leads elsewhere: a page of it took the place of another one
+            note(ENTRIES, id_)
+            continue
         replaces, superseded_by = links.get(id_, NO_LINKS)
         why = Explanation(
             keyword_rank=keyword_rank or None,

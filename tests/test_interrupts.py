@@ -54,6 +54,16 @@ class Slow(HashingEmbedder):
         return super().embed(texts)
 
 
+class Client(Slow):
+    """Wraps whatever its service raises, as most do."""
+
+    def embed(self, texts: Any) -> Any:
+        try:
+            return super().embed(texts)
+        except Exception as error:
+            raise ConnectionError("the service cannot be reached") from error
+
+
 class Redactor:
     armed = False
 
@@ -75,9 +85,12 @@ def whisper(memory: TidalMemory) -> None:
     memory.whisper("when does the ferry leave?")
 
 
+@pytest.mark.parametrize("kind", [Slow, Client])
 @pytest.mark.parametrize("use", [record, recall, whisper])
-def test_a_signal_while_texts_are_embedded(handler: None, tmp_path: Path, use: Callable[[TidalMemory], None]) -> None:
-    embedder = Slow()
+def test_a_signal_while_texts_are_embedded(
+    handler: None, tmp_path: Path, use: Callable[[TidalMemory], None], kind: type[Slow]
+) -> None:
+    embedder = kind()
     with TidalMemory(tmp_path / "agent.db", embedder=embedder, settings=SETTINGS) as memory:
         memory.remember("The ferry leaves at nine.")
         embedder.armed = True

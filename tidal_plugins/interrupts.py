@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import signal
 from functools import partial
+from traceback import walk_tb
 from types import CodeType
 from typing import Any
 
 
 def pass_interrupt(error: BaseException) -> None:
-    """Raise an exception again if a signal handler raised it."""
+    """Raise an exception again if a signal handler raised it, or its cause, which a client of a service may wrap."""
     codes = _handlers()
-    trace = error.__traceback__ if codes else None
-    while trace is not None:
-        if trace.tb_frame.f_code in codes:
-            raise error
-        trace = trace.tb_next
+    cause: BaseException | None = error
+    seen = set[int]()
+    while codes and cause is not None and id(cause) not in seen:
+        seen.add(id(cause))  # an error may be made its own cause
+        if any(frame.f_code in codes for frame, _ in walk_tb(cause.__traceback__)):
+            raise cause
+        cause = cause.__cause__  # not its context: the call may have been made while something else was handled
 
 
 def _handlers() -> set[CodeType]:

@@ -264,9 +264,7 @@ def test_a_memory_that_cannot_be_examined_is_closed(
         assert alone.pragma("journal_mode", "delete") == "delete"
 
 
-def test_a_recall_that_meets_an_index_without_its_entries_says_so(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recall_that_meets_an_index_without_its_entries_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "EXAMINED_BYTES", PAGE)
     indexes = leaves(path, "sqlite_autoindex_entries_1")
     for index in indexes:

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar, cast
 from zlib import crc32
 
 from tidal_plugins.errors import Corrupt, NotFound, TidalError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.shown import shown
 
@@ -129,6 +130,7 @@ def noticed() -> Iterator[dict[Damaged, None]]:
     try:
         yield heard
     except SENSELESS as error:
+        pass_interrupt(error)
         if heard and not isinstance(error, TidalError):
             raise corrupt(next(iter(heard))) from error
         raise

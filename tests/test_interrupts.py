@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import random
 import signal
@@ -23,8 +24,8 @@ SETTINGS = Settings(graph={"background": False})
 Place = tuple[str, int]
 
 
-class SoftLimit(Exception):
-    """Raised by a handler, as job queues do."""
+class SoftLimit(ValueError):
+    """Raised by a handler, as job queues do. It is of a kind that is caught where values are read."""
 
 
 class Handler:
@@ -98,6 +99,19 @@ def test_a_signal_while_texts_are_embedded(
             use(memory)
         embedder.armed = False
         use(memory)
+
+
+def test_a_signal_while_a_stored_value_is_read(handler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def loads(*_: Any, **__: Any) -> Any:
+        signal.raise_signal(SIGNAL)
+
+    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=SETTINGS) as memory:
+        memory.remember("The ferry leaves at nine.")
+        with monkeypatch.context() as patch:
+            patch.setattr(json, "loads", loads)
+            with pytest.raises(SoftLimit):
+                memory.entries.list()
+        assert len(memory.entries.list()) == 1
 
 
 def test_a_signal_while_a_redactor_runs(handler: None, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidal_plugins.errors import Corrupt, InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Admission, Entry, Link, Scope, Screened, Tier
@@ -36,6 +37,7 @@ def to_json(value: Any) -> str:
     try:
         return _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
+        pass_interrupt(error)
         raise InvalidInput(f"only JSON values can be stored: {error}") from error
 
 
@@ -43,6 +45,7 @@ def from_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError) as error:
+        pass_interrupt(error)
         raise Corrupt("a stored JSON value cannot be read: the file was damaged; restore it from a backup") from error
 
 
@@ -51,6 +54,7 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     try:
         given = np.asarray(vector)
     except (TypeError, ValueError) as error:
+        pass_interrupt(error)
         raise InvalidInput(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
         raise InvalidInput(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")

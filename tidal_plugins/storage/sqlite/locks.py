@@ -21,6 +21,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from tidal_plugins.errors import Busy
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.storage.transactions import Block
 
 _WRITING, _READING = "writing", "reading"
@@ -198,8 +199,10 @@ class WriteQueue:
             return None
 
     def _remove(self, turn: _Turn) -> None:
-        with suppress(ValueError):  # it never came, or others have removed it; in a child process nobody is there
+        try:
             self._turns.remove(turn)
+        except ValueError as error:  # it never came, or others have removed it; in a child process nobody is there
+            pass_interrupt(error)
 
 
 class _Turn:

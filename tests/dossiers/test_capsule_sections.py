@@ -63,6 +63,14 @@ def test_a_sentence_stands_in_one_section(memory: Any, capsules: Any) -> None:
     assert [text.count(said) for said in ("allergic to latex", "never be blocked", "renew the passport")] == [1, 1, 1]
 
 
+def test_what_people_say_of_themselves_in_ordinary_words_is_their_identity(memory: Any, capsules: Any) -> None:
+    said = ["I am Anna, a nurse from Porto.", "I live in Lisbon with my husband Rui.", "I prefer short answers."]
+    for text in said:
+        memory.record(text, "Noted.", occurred_at=NOON)
+    identity = capsules.current(NOON)["identity"]
+    assert [text for text in said if text not in identity] == []
+
+
 def test_a_fact_stays_when_people_use_one_of_its_words(memory: Any, capsules: Any) -> None:
     memory.facts["allergy"] = "hazelnuts"
     memory.facts["blood group"] = "A positive"

@@ -91,7 +91,7 @@ BESIDE = 0.5
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
 PERSON: Final[Channel] = "user"
-LEAST = 3
+FEW = 3
 """Lines of recent work that a channel may take beside a person who said little."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""
@@ -244,7 +244,7 @@ class Newest:
                 kept.append(one)
         most = self.settings[CapsuleTuning].recent_work
         people = beside + min(most, sum(one.entry.channel == PERSON for one in kept))
-        among = {id(one) for one in (_shared(kept, max(LEAST, people // 3)) if people else kept)[:most]}
+        among = {id(one) for one in (_shared(kept, max(FEW, people // 3)) if people else kept)[:most]}
         return [one for one in left if id(one) in among]
 
     def _is_work(self, one: Sentence) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tidal_plugins.model.entry import EPISODE, Entry, Screened
 from tidal_plugins.secrets.finding import Secret, masked, masked_value, secrets
 
-FORMS = 1
+FORMS = 2
 """The version of the forms by which secrets are known. Raise it whenever other secrets are found: entries that were
 written under another version are searched when they are shown."""
 

@@ -151,7 +151,8 @@ def told(text: str, low: str) -> Iterator[tuple[int, int, str]]:
 _ELSEWHERE = lazy_re(
     r"(?P<name>passwor[dt]|kennwort|contrase[ñn]a|clave|mot de passe|has[łl]o|senha|palavra[ -]passe|"
     r"parola d['’]ordine|wachtwoord|lösenord|пароль|\bpin)\b[\"'`*]{0,2}"
-    r"(?:[ \t]{1,4}(?:vom|von|für|zum|zur|des|der|del|de|du|da|do|dla|della|di|pour|per|para|al|na|van|voor|till|от)\b"
+    r"(?:[ \t]{1,4}(?:vom|von|für|fürs|beim|im|zum|zur|des|der|del|de|du|da|do|dla|della|di|pour|per|"
+    r"para|al|na|van|voor|till|от)\b"
     r"(?:[ \t]{1,4}[^\s:=]{1,30}){1,4}?)?"
     r"(?:[ \t]{0,4}(?P<mark>[:=])[ \t]{0,4}|[ \t]{1,4}"
     r"(?P<verb>ist|lautet|heißt|heisst|es|est|to|brzmi|jest|é|è|is|är|[-–—])"

@@ -212,8 +212,7 @@ class Reader:
         return [Sentence(raw, entry, tags) for raw, tags in self._read[key]]
 
     def stated_by(self, entry: Entry) -> list[Sentence]:
-        """Return the sentences of an entry that state something, a fragment before the next whole one, or, if it names
-        a value, behind the one that it answers: «I have a title. Slack Water.»"""
+        """Return the sentences of an entry that state something, a fragment before the next whole one."""
         found = [said for said in self.all_of(entry) if _states(said)]
         if entry.kind != CONVERSATION:
             return found
@@ -223,9 +222,7 @@ class Reader:
             if len(said.about) >= _FRAGMENT or said.has(*_CLEAR):
                 whole.append(replace(said, raw=f"{waiting} {said.raw}") if waiting else said)
                 waiting = ""
-            elif said.marks and whole and not waiting:
-                whole[-1] = replace(whole[-1], raw=f"{whole[-1].raw} {said.raw}")
-            else:
+            elif not said.marks:
                 waiting = f"{waiting} {said.raw}".strip()
         return whole or found
 

@@ -289,12 +289,12 @@ def _check(hint: Any) -> Callable[[Any], bool]:
     outer, inner = get_origin(hint), get_args(hint)
     if outer in (Union, UnionType):
         checks = [_check(one) for one in inner]
-        return lambda value: any([check(value) for check in checks])
+        return lambda value: any(check(value) for check in checks)
     if outer is Literal:
         return lambda value: isinstance(value, str)  # which text it may be is checked where it is used
     if outer is None and isinstance(hint, type) and is_dataclass(hint):
-        return lambda value: isinstance(value, hint) and all(
-            [check(getattr(value, name)) for name, check in _fields(hint).items()]
+        return lambda value: (
+            isinstance(value, hint) and all(check(getattr(value, name)) for name, check in _fields(hint).items())
         )
     if outer is None:
         return lambda value: hint is Any or isinstance(value, hint)
@@ -302,7 +302,7 @@ def _check(hint: Any) -> Callable[[Any], bool]:
         return lambda value: isinstance(value, Mapping)
     each = _check(inner[0])
     return lambda value: (
-        not isinstance(value, str | bytes) and isinstance(value, Sequence) and all([each(one) for one in value])
+        not isinstance(value, str | bytes) and isinstance(value, Sequence) and all(each(one) for one in value)
     )
 
 

@@ -2,7 +2,7 @@
 
 A write is ``input → plan → store``: :mod:`~tidal_plugins.ingestion.record` checks what is given,
 :func:`plan` works out the new entries from it and from what the store knows, :func:`prepare` adds what takes time
-(vectors, feelings, claims about facts), and :mod:`~tidal_plugins.ingestion.store` writes it all in one transaction. A
+(vectors, claims about facts), and :mod:`~tidal_plugins.ingestion.store` writes it all in one transaction. A
 note is a turn without an episode.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten
 from tidal_plugins.ingestion.episodes import (
@@ -26,25 +26,19 @@ from tidal_plugins.ingestion.episodes import (
     without_gone,
 )
 from tidal_plugins.ingestion.gate import nearest
-from tidal_plugins.ingestion.writer import IngestionTuning, Writer, mark, message_entry_id
-from tidal_plugins.language.importance import importances
-from tidal_plugins.model.affect import Affect
+from tidal_plugins.ingestion.writer import IngestionTuning, Writer, fading, mark, message_entry_id
+from tidal_plugins.language.importance import BASE
 from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope
 from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message
+from tidal_plugins.scoring.decay import DecayTuning
 from tidal_plugins.secrets.finding import untagged
-from tidal_plugins.storage.base import Passage, Record
+from tidal_plugins.storage.base import Record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tidal_plugins.facts.conflicts import Said
 
 SPOKEN = ("user", "assistant")
 """Roles whose messages are entries."""
-
-TINY = 1e-6
-"""Length from which on a mean of vectors has a direction."""
 
 How = Literal["cited", "echoed"]
 """Way in which an answer used a memory that it was shown."""
@@ -90,16 +84,12 @@ class Prepared:
         marks: what each entry says and in which voice, as a keyed hash, by id.
         claims: what the entries claim of facts.
         nearest: the cosine of each entry to the nearest known one, for the write gate.
-        feelings: how each text feels.
-        asked: the affect of each turn of a user, from which the mood is updated.
     """
 
     records: Mapping[str, Record]
     marks: Mapping[str, str]
     claims: Sequence[Said]
     nearest: Mapping[str, float]
-    feelings: Mapping[str, Affect]
-    asked: Mapping[str, Affect]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +152,7 @@ def refuse_forgotten(forgotten: Iterable[str], given: Iterable[Given]) -> None:
         raise Forgotten(f"{len(gone)} of these texts were forgotten on request; leave them out, or reword them")
 
 
-def prepare(writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequence[Plan]) -> Prepared:
+def prepare(writer: Writer, scope: Scope, plans: Sequence[Plan]) -> Prepared:
     """Work out what storing some plans needs. It may wait for a model; all texts are embedded in one go."""
     entries = [entry for each in plans for entry in each.entries]
     rows = [row for each in plans for row in ([to_entry(each.episode)] if each.episode else []) + [*each.entries]]
@@ -170,10 +160,8 @@ def prepare(writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequ
     cosines = (
         nearest(writer, scope, (each.entries for each in plans), records) if writer.settings.recording.gate else {}
     )
-    turns = [each for each in plans if each.episode]
-    feelings, asked = _felt(affect, turns, records) if affect and turns else ({}, {})
     claims = writer.claims(scope, entries)
-    return Prepared(records, {e.id: mark(writer, e) for e in entries}, claims, cosines, feelings, asked)
+    return Prepared(records, {e.id: mark(writer, e) for e in entries}, claims, cosines)
 
 
 def _adds(exchange: Exchange, row: Entry | None) -> bool:
@@ -212,21 +200,18 @@ def _turn(
         metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
     )
     fresh = replace(episode, messages=said[old:])
-    entries = _entries(episode, fresh.messages, old, now)
+    entries = _entries(writer, episode, fresh.messages, old, now)
     episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
     return Plan(entries, episode, stored, fresh.query, fresh.answer)
 
 
-def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datetime) -> list[Entry]:
-    """Return the entries of an episode's messages from the position ``old`` on."""
-    spoken = [
-        (place, message)
-        for place, message in enumerate(messages, start=old)
-        if message.role in SPOKEN and message.text.strip() and message.text != FORGOTTEN_TEXT
-    ]
-    matters = importances([message.text for _, message in spoken], [message.role for _, message in spoken])
-    entries = []
-    for (place, message), importance in zip(spoken, matters, strict=True):
+def _entries(writer: Writer, episode: Episode, messages: Sequence[Message], old: int, now: datetime) -> list[Entry]:
+    """Return the entries of an episode's messages from the position ``old`` on, as they are before an appraisal."""
+    settings, entries = writer.settings, list[Entry]()
+    tier = fading(None, now, settings[DecayTuning], settings[AffectTuning].threshold)
+    for place, message in enumerate(messages, start=old):
+        if message.role not in SPOKEN or not message.text.strip() or message.text == FORGOTTEN_TEXT:
+            continue
         channel: Channel = "user" if message.role == "user" else "agent"
         entries.append(
             Entry(
@@ -236,6 +221,7 @@ def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datet
                 scope=episode.scope,
                 occurred_at=message.at or episode.occurred_at + timedelta(microseconds=place),
                 recorded_at=now,
+                tier=tier,
                 thread=episode.thread,
                 episode=episode.id,
                 position=place,
@@ -243,47 +229,9 @@ def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datet
                 role=message.role,
                 channel=channel,
                 trust=TRUST[channel],
-                importance=importance,
+                importance=BASE,
                 tags=tags(untagged(message.text)),
                 metadata={"message": message.id, **episode.metadata},
             )
         )
     return entries
-
-
-def _felt(
-    affect: AffectLoop, turns: Sequence[Plan], records: Mapping[str, Record]
-) -> tuple[dict[str, Affect], dict[str, Affect]]:
-    """Return the affect of the texts of turns, and that of users' turns from which the mood is updated.
-
-    They are read off the vectors that entries have anyway. Of what is embedded only the sentences of users are new.
-    """
-    passages: dict[str, Sequence[Passage]] = {}
-    for turn in turns:
-        for entry in turn.entries:
-            passages.setdefault(entry.text, records[entry.id].passages or ())
-        asked = [passage for e in turn.entries if e.role == "user" for passage in records[e.id].passages or ()]
-        passages.setdefault(turn.query, asked)
-        passages.setdefault(turn.answer, [])  # that of an entry, or nothing worth one
-    found = dict(zip(passages, affect.estimate(list(passages), _means(list(passages.values()))), strict=True))
-    queries = list(dict.fromkeys(turn.query for turn in turns))
-    return found, dict(zip(queries, affect.told(queries, [found[query] for query in queries]), strict=True))
-
-
-def _means(texts: Sequence[Sequence[Passage]]) -> NDArray[np.float32] | None:
-    """Return for each text the mean direction of its passages, weighted by their lengths; zeros if it has none."""
-    import numpy as np
-
-    dimensions = next((len(p.vector) for passages in texts for p in passages if p.vector is not None), None)
-    if dimensions is None:
-        return None
-    means = np.zeros((len(texts), dimensions), np.float32)
-    for mean, passages in zip(means, texts, strict=True):
-        vectors = [passage.vector for passage in passages if passage.vector is not None]
-        if vectors:
-            total = vectors[0]
-            if len(vectors) > 1:
-                lengths = [passage.end - passage.start for passage in passages if passage.vector is not None]
-                total = np.average(vectors, axis=0, weights=lengths)
-            mean[:] = total / max(float(np.linalg.norm(total)), TINY)
-    return means

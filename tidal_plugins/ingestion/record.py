@@ -257,9 +257,8 @@ def _check(exchange: Exchange, max_chars: int, *, blank: bool = False) -> Exchan
         raise InvalidInput("two messages of an exchange have the same id; give each its own, or none")
     if not blank and not any(message.text.strip() for message in messages):
         raise InvalidInput("an exchange needs at least one message with a text")
-    return replace(
-        exchange,
-        messages=messages,
+    return Exchange(
+        messages,
         thread=label(exchange.thread, "thread"),
         id=key,
         surfaced=labels(exchange.surfaced, "surfaced", MAX_SURFACED),
@@ -271,15 +270,16 @@ def _check(exchange: Exchange, max_chars: int, *, blank: bool = False) -> Exchan
 def _checked_message(message: Message, id_: str, max_chars: int) -> Message:
     if message.role not in ROLES:
         raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {shown(message.role)}")
-    return replace(
-        message,
-        text=_verbatim(message.text, max_chars),
-        reasoning=_verbatim(message.reasoning[:max_chars], max_chars),
-        id=id_,
+    return Message(
+        message.role,
+        _verbatim(message.text, max_chars),
+        id_,
         speaker=label(message.speaker, "speaker"),
-        at=aware(message.at, "at") if message.at is not None else None,
+        tool_calls=tuple([_checked_call(call, max_chars) for call in message.tool_calls or ()]),
         tool_call_id=label(message.tool_call_id, "tool_call_id"),
-        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls or ()),
+        error=message.error,
+        at=aware(message.at, "at") if message.at is not None else None,
+        reasoning=_verbatim(message.reasoning[:max_chars], max_chars),
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.appraise import Impressions, appraised
-from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by, to_entry
+from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by
 from tidal_plugins.ingestion.follow import follow
 from tidal_plugins.ingestion.gate import ADMISSIONS, GateTuning, counted, decided
 from tidal_plugins.ingestion.plan import Plan, Prepared, Stored
@@ -63,7 +64,8 @@ def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared,
             decided(entry, intensity, ready.nearest.get(entry.id), now, settings[GateTuning]) for entry in entries
         ]
     if episode:
-        row = replace(ready.records[episode.id], entry=to_entry(episode))
+        row = ready.records[episode.id]
+        row = replace(row, entry=replace(row.entry, position=episode.turn))
         batch.replace(row) if plan.known else batch.add(row)
     repeated = _put_entries(batch, entries, ready)
     if new := [entry.admission for entry in entries if entry.admission and entry.id not in repeated]:
@@ -85,7 +87,12 @@ def _counter(scope: Scope, plan: Plan) -> str | None:
     """Return the key of the counter that gives a turn its number, or ``None`` if it needs none."""
     if plan.episode is None or plan.known is not None or plan.episode.thread is None:
         return None
-    return derive_id(scope, TURNS, plan.episode.thread)  # a hash: the thread's name may have to be forgotten
+    return _counter_of(scope, plan.episode.thread)
+
+
+@lru_cache(maxsize=256)
+def _counter_of(scope: Scope, thread: str) -> str:
+    return derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
 
 
 def _numbered(batch: Batch, plan: Plan, episode: Episode) -> Episode:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +9,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from tidal_plugins.affect.state import AffectTuning
+from tidal_plugins.encoding import json_encoder
 from tidal_plugins.english.pasted import is_binary, without_binary
 from tidal_plugins.english.words import MONTHS
 from tidal_plugins.graph.handlers import AgentModel
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.exchange import Episode
 
 
-BATCH_CHARS = 20_000
+BATCH_CHARS = 80_000
 """Characters after which a batch is closed sooner, so that long documents show progress too."""
 
 
@@ -72,12 +72,14 @@ class IngestionTuning(Weights, group="ingestion"):
     """Words of a passage of a longer text."""
     summary_chars: int = tunable(320, ge=40)
     """Characters of an episode's summary."""
-    batch: int = tunable(64, gt=0)
+    batch: int = tunable(256, gt=0)
     """Notes or turns that a bulk write embeds and commits together."""
 
 
 DECAYING = CONVERSATION
 """The kind of entries that decay."""
+
+_encode = json_encoder(default=str, sort_keys=True)
 
 UNFADING = 1e9
 """Half-life in hours of what does not."""
@@ -248,7 +250,7 @@ def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
 
     Users search with the labels that they gave.
     """
-    labels = dict.fromkeys(word for label in entry.tags for word in terms(label))
+    labels = dict.fromkeys(word for label in entry.tags if label not in said for word in terms(label))
     return [*_month(entry), *(word for word in labels if word not in said)]
 
 
@@ -423,7 +425,7 @@ def mark(writer: Writer, entry: Entry) -> str:
     metadata = {name: value for name, value in entry.metadata.items() if name != "message"}
     voice = (entry.kind, entry.speaker, entry.role, entry.source, entry.channel, entry.trust)
     said = [normal(entry.text), *voice, entry.valid_from, entry.valid_until, metadata]
-    data = json.dumps(said, default=str, sort_keys=True).encode()
+    data = _encode(said).encode()
     return "said:" + blake2b(data, key=writer.key, digest_size=12).hexdigest()
 
 

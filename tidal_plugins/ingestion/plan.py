@@ -28,8 +28,9 @@ from tidal_plugins.ingestion.episodes import (
 from tidal_plugins.ingestion.gate import nearest
 from tidal_plugins.ingestion.writer import IngestionTuning, Writer, fading, mark, message_entry_id
 from tidal_plugins.language.importance import BASE
-from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope
-from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message
+from tidal_plugins.model.delimiters import Delimiters
+from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope, Tier
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message, final_of, query_of
 from tidal_plugins.scoring.decay import DecayTuning
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.storage.base import Record
@@ -133,12 +134,14 @@ def plan(
     """
     refuse_forgotten(known.texts, given.values())
     plans, standing = dict[str, Plan](), dict[str, Stored]()
+    settings, most = writer.settings, writer.settings[IngestionTuning].summary_chars
+    tier = fading(None, now, settings[DecayTuning], settings[AffectTuning].threshold)
     for id_, one in given.items():
         row = known.rows.get(id_)
         if isinstance(one, Entry):
             found = Plan([one]) if row is None else Stored([row], changed=False)
         else:
-            found = _turn(writer, scope, id_, one, row, known, now)
+            found = _turn(writer.delimiters, scope, id_, one, row, known, now, tier, most)
         if isinstance(found, Plan):
             plans[id_] = found
         else:
@@ -173,8 +176,17 @@ def _adds(exchange: Exchange, row: Entry | None) -> bool:
 
 
 def _turn(
-    writer: Writer, scope: Scope, id_: str, turn: Sequence[Exchange], row: Entry | None, known: Known, now: datetime
+    delimiters: Delimiters,
+    scope: Scope,
+    id_: str,
+    turn: Sequence[Exchange],
+    row: Entry | None,
+    known: Known,
+    now: datetime,
+    tier: Tier,
+    most: int,
 ) -> Plan | Stored:
+    """Return what a turn adds. Its entries have the ``tier``, and its summary at most so many characters."""
     first = turn[0]
     stored = None if row is None else from_entry(row)
     if stored and not any(_adds(exchange, row) for exchange in turn):
@@ -182,33 +194,34 @@ def _turn(
     base = stored or Episode(id_, scope, (), "", first.occurred_at or now, now, first.thread)
     if id_ in known.ids:  # recorded again, by a retry or a replay: it stays forgotten
         return Stored((), episode=replace(base, summary=FORGOTTEN_TEXT), changed=False)
-    delimiters = writer.delimiters
     messages = {str(message.id): message for message in base.messages}
     old = len(messages)
     for exchange in turn:
         for message in exchange.messages:
-            if delimiters.strip(message.text) in known.texts:
+            if known.texts and delimiters.strip(message.text) in known.texts:
                 message = replace(message, text=FORGOTTEN_TEXT, reasoning="")
-            messages.setdefault(str(message.id), without_gone(message, known.ids, delimiters))
+            if known.ids:
+                message = without_gone(message, known.ids, delimiters)
+            messages.setdefault(str(message.id), message)
     said = unframed(messages.values(), delimiters)
     episode = replace(
         base,
         messages=tuple(messages.values()),
-        summary=summary(said, writer.settings[IngestionTuning].summary_chars),
+        summary=summary(said, most),
         surfaced=tuple(dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])),
         recorded_at=now if len(messages) > old else base.recorded_at,
         metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
     )
-    fresh = replace(episode, messages=said[old:])
-    entries = _entries(writer, episode, fresh.messages, old, now)
+    fresh = said[old:]
+    entries = _entries(episode, fresh, old, now, tier)
     episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
-    return Plan(entries, episode, stored, fresh.query, fresh.answer)
+    final = final_of(fresh)
+    return Plan(entries, episode, stored, query_of(fresh), final.text if final else "")
 
 
-def _entries(writer: Writer, episode: Episode, messages: Sequence[Message], old: int, now: datetime) -> list[Entry]:
+def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datetime, tier: Tier) -> list[Entry]:
     """Return the entries of an episode's messages from the position ``old`` on, as they are before an appraisal."""
-    settings, entries = writer.settings, list[Entry]()
-    tier = fading(None, now, settings[DecayTuning], settings[AffectTuning].threshold)
+    entries = list[Entry]()
     for place, message in enumerate(messages, start=old):
         if message.role not in SPOKEN or not message.text.strip() or message.text == FORGOTTEN_TEXT:
             continue

@@ -114,7 +114,8 @@ def _put_entries(batch: Batch, entries: Sequence[Entry], ready: Prepared) -> fro
         targets = [link.target for link in batch.links(FIRST, mark)[:1]]
         first = next(iter(batch.entries(targets).values()), None)  # none if it is damaged
         if first is None:
-            batch.add(replace(ready.records[entry.id], entry=entry))
+            record = ready.records[entry.id]
+            batch.add(record if record.entry is entry else replace(record, entry=entry))
             batch.put_links([first_link(mark, entry, now)])
         elif batch.add(Record(entry)):
             batch.put_links([repeat_link(batch.scope, entry.id, first.id, now)])

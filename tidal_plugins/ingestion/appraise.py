@@ -60,12 +60,10 @@ def impressions(affect: AffectLoop, turns: Sequence[Plan], passages: Mapping[str
     means = _means([[one for each in parts for one in each] for parts in texts.values()])
     found = dict(zip(texts, affect.estimate(list(texts), means), strict=True))
     queries = list(dict.fromkeys(turn.query for turn in turns))
-    importances([entry.text for entry in entries], [entry.role for entry in entries])
+    matters = importances([entry.text for entry in entries], [entry.role for entry in entries])
     return Impressions(
         frozenset(turn.episode.id for turn in turns if turn.episode),
-        dict(
-            zip((e.id for e in entries), importances([e.text for e in entries], [e.role for e in entries]), strict=True)
-        ),
+        {entry.id: importance for entry, importance in zip(entries, matters, strict=True)},
         found,
         dict(zip(queries, affect.told(queries, [found[query] for query in queries]), strict=True)),
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop
 from tidal_plugins.errors import Closed, EmbeddingError, StorageError
@@ -19,10 +20,10 @@ from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.ingestion.appraise import appraised, impressions
 from tidal_plugins.ingestion.episodes import SUMMARISE, read_episodes, without_shown
 from tidal_plugins.ingestion.plan import Plan, Stored
-from tidal_plugins.ingestion.uses import LINK, enqueue_links
+from tidal_plugins.ingestion.uses import LINK, links_of
 from tidal_plugins.ingestion.writer import Writer, firsts
 from tidal_plugins.jobs.handler import Handler
-from tidal_plugins.jobs.queue import CLAIM, Job, enqueue, note
+from tidal_plugins.jobs.queue import CLAIM, Job, enqueue, enqueue_all, note
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.reading.sentences import TAG
 from tidal_plugins.storage.base import Record
@@ -46,10 +47,10 @@ def follow(writer: Writer, scope: Scope, stored: Sequence[Stored], appraised: Co
     turns = {turn.episode.id: turn for turn in stored if turn.episode}
     if later := turns.keys() - appraised:
         enqueue(writer.storage, scope, APPRAISE, {id_: None for id_ in turns if id_ in later}, now)
-    linked = enqueue_links(writer, scope, [turn for id_, turn in turns.items() if id_ not in later or turn.shown], now)
     known = {turn.known.id for turn in turns.values() if turn.known}
-    read = read_turns(writer, scope, [id_ for id_ in turns if id_ not in later], known, now)
-    if later or linked or read:
+    links = links_of(writer, scope, [turn for id_, turn in turns.items() if id_ not in later or turn.shown])
+    read_turns(writer, scope, [id_ for id_ in turns if id_ not in later], known, now, links)
+    if turns:
         note(writer.storage, scope, now)
     read_notes(writer, scope, [entry for each in stored if each.episode is None for entry in each.entries], now)
 
@@ -66,20 +67,26 @@ def read_notes(writer: Writer, scope: Scope, notes: Sequence[Entry], now: dateti
         note(writer.storage, scope, now)
 
 
-def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
-    """Have turns read, of which ``grown`` may wait for it already, and return whether there are any.
+def read_turns(
+    writer: Writer,
+    scope: Scope,
+    episodes: Sequence[str],
+    grown: Collection[str],
+    now: datetime,
+    links: Mapping[str, Any] = MappingProxyType({}),
+) -> bool:
+    """Have turns read, of which ``grown`` may wait for it already, and return whether there are any. ``links`` are the
+    jobs that link turns.
 
     Call it inside the transaction that changes them. A worker first reads those that its own process has stored.
     """
     jobs, settings = dict.fromkeys(episodes), writer.settings
-    enqueue(writer.storage, scope, TAG, jobs, now, replacing=grown)
-    if settings.graph.supersession:
-        enqueue(writer.storage, scope, SUPERSEDE, jobs, now, replacing=grown)
+    kinds = {TAG: (jobs, "")} | ({SUPERSEDE: (jobs, "")} if settings.graph.supersession else {})
     readers = [READ] if settings.graph.enabled else []
     if writer.model.reader or writer.model.summariser:  # of two who may write summaries, the reader does
         readers.append(MODEL if writer.model.reader else SUMMARISE)
-    for kind in readers:
-        enqueue(writer.storage, scope, kind, jobs, now, replacing=grown, by=writer.jobs.throttle.name)
+    kinds |= dict.fromkeys(readers, (jobs, writer.jobs.throttle.name)) | ({LINK: (links, "")} if links else {})
+    enqueue_all(writer.storage, scope, kinds, now, replacing=grown)
     return bool(jobs)
 
 
@@ -152,8 +159,8 @@ class Appraiser(Handler[int]):
         linked = {line.key for line in writer.storage.read_log(scope, LINK, keys=list(turns))}
         for at, ids in by_time.items():
             pairs = [id_ for id_ in ids if id_ not in linked and len(_episode(turns[id_]).entries) > 1]
-            enqueue(writer.storage, scope, LINK, dict.fromkeys(pairs), at)
             read_turns(writer, scope, ids, ids, at)
+            enqueue(writer.storage, scope, LINK, dict.fromkeys(pairs), at)
 
 
 def _episode(turn: Plan) -> Episode:

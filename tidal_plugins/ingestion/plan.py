@@ -8,9 +8,10 @@ note is a turn without an episode.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from tidal_plugins.affect.state import AffectTuning
@@ -109,8 +110,14 @@ class Stored:
     shown: Mapping[str, How | None] = field(default_factory=dict)
 
 
-def read_known(writer: Writer, scope: Scope, given: Mapping[str, Given]) -> Known:
-    """Return what the store knows of what is given, as the open snapshot or transaction sees it."""
+def read_known(
+    writer: Writer,
+    scope: Scope,
+    given: Mapping[str, Given],
+    ahead: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Known:
+    """Return what the store knows of what is given, as the open snapshot or transaction sees it. ``ahead`` are the keys
+    of the documents that a transaction reads next, by collection."""
     rows = writer.storage.get(scope, list(given))
     ids, texts = set[str](given), set[str]()
     for id_, one in given.items():
@@ -121,7 +128,7 @@ def read_known(writer: Writer, scope: Scope, given: Mapping[str, Given]) -> Know
             if _adds(exchange, rows.get(id_)):
                 texts.update(m.text for m in unframed(exchange.messages, writer.delimiters) if m.text)
                 ids.update(each for m in exchange.messages for each in cited_by(m, writer.delimiters))
-    gone, forgotten = writer.gone(scope, ids, texts)
+    gone, forgotten = writer.gone(scope, ids, texts, ahead)
     return Known(rows, frozenset(gone), frozenset(forgotten))
 
 

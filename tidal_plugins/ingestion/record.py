@@ -19,7 +19,7 @@ from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.ingestion.appraise import Impressions, impressions, measured
 from tidal_plugins.ingestion.plan import SPOKEN, Given, Known, Stored, plan, prepare, read_known, refuse_forgotten
-from tidal_plugins.ingestion.store import store
+from tidal_plugins.ingestion.store import ahead, store
 from tidal_plugins.ingestion.writer import DECAYING, IngestionTuning, Progress, Writer, batches, new_tier
 from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import aware
@@ -171,8 +171,10 @@ def _write(
     work is done again. With ``unseen`` ids the store is taken to know nothing, which nearly always holds. ``later``
     leaves the appraisal of new turns to the jobs.
     """
-    with writer.storage.snapshot():
-        known = Known() if unseen else read_known(writer, scope, given)
+    known = Known()
+    if not unseen:
+        with writer.storage.snapshot():
+            known = read_known(writer, scope, given)
     while True:
         plans, standing = plan(writer, scope, given, known, now)
         if not plans:
@@ -182,7 +184,7 @@ def _write(
             passages = {id_: measured(record) for id_, record in ready.records.items()}
             felt = impressions(affect, turns, passages)
         with writer.storage.transaction():
-            before, known = known, read_known(writer, scope, given)
+            before, known = known, read_known(writer, scope, given, ahead(scope, plans.values()))
             if known == before:
                 stored = store(writer, affect, scope, list(plans.values()), ready, felt, now)
                 return standing | dict(zip(plans, stored, strict=True))

@@ -83,6 +83,13 @@ def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared,
     return Stored(entries, repeated, episode, plan.known, shown=shown)
 
 
+def ahead(scope: Scope, plans: Iterable[Plan]) -> dict[str, Collection[str]]:
+    """Return the keys of the documents that storing plans reads, by collection."""
+    turns = [plan for plan in plans if plan.episode]
+    counters = {key for plan in turns if (key := _counter(scope, plan)) is not None}
+    return {TURNS: counters, COLLECTION: [KEY]} if turns else {}
+
+
 def _counter(scope: Scope, plan: Plan) -> str | None:
     """Return the key of the counter that gives a turn its number, or ``None`` if it needs none."""
     if plan.episode is None or plan.known is not None or plan.episode.thread is None:

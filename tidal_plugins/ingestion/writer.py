@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from tidal_plugins.affect.state import AffectTuning
+from tidal_plugins.embedding.identity import EMBEDDER
 from tidal_plugins.encoding import json_encoder
 from tidal_plugins.english.pasted import is_binary, without_binary
 from tidal_plugins.english.words import MONTHS
 from tidal_plugins.graph.handlers import AgentModel
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
-from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
-from tidal_plugins.jobs.queue import Jobs
+from tidal_plugins.ingestion.tombstones import FORGOTTEN, tombstoned, tombstoned_both, tombstoned_texts, tombstones_of
+from tidal_plugins.jobs.queue import WAITING, Jobs, waiting_key
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import (
@@ -38,7 +39,8 @@ from tidal_plugins.scoring.decay import DecayTuning, UseTuning, half_life, hours
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.settings import Settings
-from tidal_plugins.storage.base import Passage, Record, Storage, WhereLinks
+from tidal_plugins.storage.base import META, STORE, Passage, Record, Storage, WhereLinks
+from tidal_plugins.storage.capabilities import read_ahead
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.storage.transactions import retry
@@ -175,9 +177,15 @@ class Writer:
         """Return those of ``ids`` whose entries and episodes were forgotten on request."""
         return tombstoned(self.storage, scope, ids)
 
-    def gone(self, scope: Scope, ids: Iterable[str], texts: Iterable[str]) -> tuple[set[str], set[str]]:
-        """Return those of ``ids``, and those of ``texts``, that were forgotten on request."""
+    def gone(
+        self, scope: Scope, ids: Collection[str], texts: Iterable[str], ahead: Mapping[str, Collection[str]]
+    ) -> tuple[set[str], set[str]]:
+        """Return those of ``ids``, and those of ``texts``, that were forgotten on request. ``ahead`` are the keys of
+        other documents, by collection, that the open transaction reads."""
         marks = {text: self.mark(text) for text in texts}
+        if ahead:
+            about = {META: [EMBEDDER], WAITING: [waiting_key(scope)]}
+            read_ahead(self.storage, {scope: {**ahead, FORGOTTEN: tombstones_of(ids, marks.values())}, STORE: about})
         found, tombstones = tombstoned_both(self.storage, scope, ids, marks.values())
         return found, {text for text, mark in marks.items() if mark in tombstones}
 

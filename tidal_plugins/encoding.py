@@ -25,7 +25,7 @@ def json_encoder(
     """
     options: dict[str, Any] = {"allow_nan": nan, "sort_keys": sort_keys, "separators": separators, "default": default}
     whole = json.JSONEncoder(ensure_ascii=ascii, check_circular=False, **options)
-    make = json.encoder.c_make_encoder
+    make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:  # an interpreter without the accelerator
         return whole.encode
     escaped = json.encoder.encode_basestring_ascii if ascii else json.encoder.encode_basestring

@@ -81,7 +81,9 @@ def read_turns(
     Call it inside the transaction that changes them. A worker first reads those that its own process has stored.
     """
     jobs, settings = dict.fromkeys(episodes), writer.settings
-    kinds = {TAG: (jobs, "")} | ({SUPERSEDE: (jobs, "")} if settings.graph.supersession else {})
+    kinds: dict[str, tuple[Mapping[str, Any], str]] = {TAG: (jobs, "")} | (
+        {SUPERSEDE: (jobs, "")} if settings.graph.supersession else {}
+    )
     readers = [READ] if settings.graph.enabled else []
     if writer.model.reader or writer.model.summariser:  # of two who may write summaries, the reader does
         readers.append(MODEL if writer.model.reader else SUMMARISE)

@@ -121,7 +121,7 @@ class Appraiser(Handler[int]):
             for job, turn in mine:
                 now = replace(turn, entries=[there[entry.id] for entry in turn.entries if entry.id in there])
                 entries, _, after = appraised(self.affect, now, felt, mood, self.writer.settings, job.since)
-                records += [Record(entry, passages=None) for entry in entries]
+                records += [Record(entry, passages=None, appraised=True) for entry in entries]
                 mood, moved = (mood, moved) if after is None else (after, True)
             if records:
                 storage.put(scope, records, replace=True)

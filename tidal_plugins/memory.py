@@ -155,8 +155,10 @@ class TidalMemory(View):
         ``exchanges`` may be an iterator, which is read no further than one batch ahead of what is stored. A batch that
         is stored stays, also if a later exchange is refused or the process ends. Recording the same exchanges again
         then stores the rest; one without an id and without message ids is stored anew each time. ``progress`` is
-        called with the number of exchanges done and the number of all, or ``None`` for an iterator. Raises
-        ``InvalidInput``.
+        called with the number of exchanges done and the number of all, or ``None`` for an iterator.
+
+        What is stored is found at once. Of more than 16 exchanges, how much they matter and how they feel follows in
+        the background; ``stats().waiting`` tells how many are left. Raises ``InvalidInput``.
         """
         from tidal_plugins.ingestion.record import record_stream
 

@@ -118,7 +118,8 @@ def assemble(
     writer = Writer(storage, embedder, settings, own, jobs, model, redaction, components.claim_extractor)
     recaller = Recaller(storage, embedder, settings, Boosts(storage, settings), components.reranker)
     reader = recaller if replica is None else _on_replica(recaller, replica)
-    handlers = Handlers.of(writer, components.tagger, components.graph_extractor)
+    affect = AffectLoop(storage, emotion, settings[AffectTuning])
+    handlers = Handlers.of(writer, affect, components.tagger, components.graph_extractor)
     worker = Worker(
         jobs,
         handlers.in_order(graph=settings.graph.enabled),
@@ -132,7 +133,7 @@ def assemble(
         writer=writer,
         recaller=recaller,
         reader=federation(reader, peers, writer.forgotten) if peers else reader,
-        affect=AffectLoop(storage, emotion, settings[AffectTuning]),
+        affect=affect,
         settings=settings,
         preparations=Preparations(),
         jobs=jobs,

@@ -266,10 +266,11 @@ def shaped(value: T, kind: Any, name: str) -> T:
     however deep, or raise ``InvalidInput``. A list may stand for a tuple. What the values say is not looked at."""
     if not isinstance(value, kind):
         raise InvalidInput(f"{name} must be a {kind.__name__}, got {shown(value)}")
-    for field, hint in _hints(kind).items():
+    for field, fits in _fields(kind).items():
         given = getattr(value, field)
-        if not _fits(given, hint):
-            expected = re.sub(r"<class '|'>|\b(?:\w+\.)+", "", str(hint))  # ``str | None``, without names of modules
+        if not fits(given):
+            hint = str(get_type_hints(kind)[field])
+            expected = re.sub(r"<class '|'>|\b(?:\w+\.)+", "", hint)  # ``str | None``, without names of modules
             raise InvalidInput(f"{field} of {name} must be {expected}, got {shown(given)}: see {kind.__name__}")
     return value
 
@@ -278,25 +279,31 @@ _FIELDS = "__dataclass_fields__"
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return {field: hint for field, hint in get_type_hints(kind).items() if field in getattr(kind, _FIELDS)}
+def _fields(kind: Any) -> dict[str, Callable[[Any], bool]]:
+    """Return for each field of a dataclass a function that tells whether a value has the declared type."""
+    return {field: _check(hint) for field, hint in get_type_hints(kind).items() if field in getattr(kind, _FIELDS)}
 
 
-def _fits(value: Any, hint: Any) -> bool:
+@cache
+def _check(hint: Any) -> Callable[[Any], bool]:
     outer, inner = get_origin(hint), get_args(hint)
     if outer in (Union, UnionType):
-        return any(_fits(value, one) for one in inner)
+        checks = [_check(one) for one in inner]
+        return lambda value: any(check(value) for check in checks)
     if outer is Literal:
-        return isinstance(value, str)  # which text it may be is checked where it is used
+        return lambda value: isinstance(value, str)  # which text it may be is checked where it is used
+    if outer is None and isinstance(hint, type) and is_dataclass(hint):
+        return lambda value: (
+            isinstance(value, hint) and all(check(getattr(value, name)) for name, check in _fields(hint).items())
+        )
     if outer is None:
-        if isinstance(hint, type) and is_dataclass(hint) and isinstance(value, hint):
-            return all(_fits(getattr(value, name), each) for name, each in _hints(hint).items())
-        return hint is Any or isinstance(value, hint)
+        return lambda value: hint is Any or isinstance(value, hint)
     if issubclass(outer, Mapping):
-        return isinstance(value, Mapping)
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        return False
-    return all(_fits(one, inner[0]) for one in value)
+        return lambda value: isinstance(value, Mapping)
+    each = _check(inner[0])
+    return lambda value: (
+        not isinstance(value, str | bytes) and isinstance(value, Sequence) and all(each(one) for one in value)
+    )
 
 
 def mapping(value: Mapping[str, Any], name: str, max_bytes: int, *, finite: bool = True) -> dict[str, Any]:

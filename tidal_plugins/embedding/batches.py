@@ -56,7 +56,10 @@ class BatchEmbedder:
             if start and self.pause:
                 time.sleep(self.pause)
             batch = by_length[start : start + size]
-            vectors[batch] = self._embed_batch([texts[index] for index in batch])
+            if size == 1:  # what was asked lately is known, as the turn that is recorded after its whisper
+                vectors[batch] = self._embed_single(texts[batch[0]])
+            else:
+                vectors[batch] = self._embed_batch([texts[index] for index in batch])
         return vectors
 
     @abstractmethod

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from tidal_plugins.model.entry import Scope
     from tidal_plugins.protocols import Embedder
 
-_PLACE = (), "meta", "embedder"
-"""Scope, collection and key of the identity: it is of the whole store."""
+EMBEDDER = "embedder"
+"""Key of the identity among the values about the whole store."""
+_PLACE = (), "meta", EMBEDDER
 PROBE = "The quick brown fox jumps over the lazy dog."
 SAME = 0.98
 """Cosine of two probe vectors from which they count as the same model: quantised weights give .99."""

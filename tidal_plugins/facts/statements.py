@@ -43,7 +43,7 @@ from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.words import CLEAR_MONTH, MONTHS, SHORT_MONTHS, STOP_WORDS, WEEKDAY, WEEKDAYS, stem
 from tidal_plugins.english.words import is_past as is_past_form
 from tidal_plugins.language.tagger import tag
-from tidal_plugins.model.sentence import Act
+from tidal_plugins.model.sentence import SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
@@ -156,17 +156,29 @@ class Statement:
 @lru_cache(maxsize=2048)
 def statements(text: str, at: datetime) -> Sequence[Statement]:
     """Return the sentences of a text that was said at some time, in order, taken apart."""
+    found = taken_apart(text, at)
+    return [_as_read(one, read) for one, read in zip(found, tag([one.text for one in found]), strict=True)]
+
+
+def _as_read(found: Statement, read: SentenceTags) -> Statement:
+    """Return a sentence as what it does: a request states something if it has words of change."""
+    act = read.act if read.scores[read.act] >= SURE_ACT else "statement"
+    stated = act == "statement"
+    real = found.real and (stated or (act == "request" and found.changed))
+    return replace(found, stated=stated, real=real, scores=read.scores)
+
+
+@lru_cache(maxsize=2048)
+def taken_apart(text: str, at: datetime) -> Sequence[Statement]:
+    """Return the sentences of a text that was said at some time, in order, each as if it stated something. Of questions
+    and requests that is too much, and nothing of the others is missing."""
     plain = SPEECH.sub(_unsaid, FENCED.sub(" ", text).replace("’", "'"))
-    found = [plain[start:end] for start, end in sentences(plain)[:MOST] if end - start <= LONGEST]
-    return [
-        replace(statement(said, at, read.act if read.scores[read.act] >= SURE_ACT else "statement"), scores=read.scores)
-        for said, read in zip(found, tag(found), strict=True)
-    ]
+    return [statement(plain[start:end], at) for start, end in sentences(plain)[:MOST] if end - start <= LONGEST]
 
 
-def statement(text: str, at: datetime, act: Act = "statement", *, key: str = "") -> Statement:
-    """Return one sentence taken apart. A request states something if it has words of change; a fact has a ``key``."""
-    over, stated = list(_over(text)), act == "statement"
+def statement(text: str, at: datetime, *, key: str = "") -> Statement:
+    """Return one sentence taken apart, as a statement; a fact has a ``key``."""
+    over = list(_over(text))
     found = sorted(_values(text), key=lambda value: value.start)
     rest, bare, cue = text, text, CUE.search(text)
     for value in found:
@@ -184,12 +196,8 @@ def statement(text: str, at: datetime, act: Act = "statement", *, key: str = "")
         over,
         _parts(bare),
         dict(_qualifiers(text, found)),
-        stated,
-        (stated or (act == "request" and bool(cue or over)))
-        and not UNREAL.search(text)
-        and not _MAY.search(text)
-        and not LONG_AGO.search(text)
-        and not _in_past_year(text, at),
+        True,
+        not UNREAL.search(text) and not _MAY.search(text) and not LONG_AGO.search(text) and not _in_past_year(text, at),
         ADDS.search(text) is not None
         or TOO.search(text) is not None
         or (ONE_DAY.search(text) is not None and not CHANGE_VERB.search(text)),
@@ -200,11 +208,13 @@ def statement(text: str, at: datetime, act: Act = "statement", *, key: str = "")
     )
 
 
+@lru_cache(maxsize=4096)
 def content(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that are about something."""
     return frozenset(stem(term) for term in terms(text) if len(term) > 1 or term.isdigit()) - VAGUE
 
 
+@lru_cache(maxsize=4096)
 def stems_of(text: str) -> frozenset[str]:
     """Return the stems of a phrase's words: of those that are about something, if any are."""
     words = frozenset(map(stem, terms(text)))

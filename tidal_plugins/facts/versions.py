@@ -243,6 +243,8 @@ def _standing(storage: Storage, scope: Scope, keys: Collection[str] | None) -> d
 
 
 def _mentioned(storage: Storage, scope: Scope, texts: Iterable[str]) -> set[str]:
+    if not storage.links(scope, WhereLinks(kinds=[MENTION]), limit=1):
+        return set()
     words = {_node(word) for text in texts for word in terms(text)}
     links = storage.links(scope, WhereLinks(sources=words, kinds=[MENTION]))
     shared = Counter(link.source for link in links)

@@ -15,6 +15,7 @@ from tidal_plugins.graph.portable import MAX_CHARS, Format
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.ingestion.episodes import read_corrected
+from tidal_plugins.ingestion.follow import APPRAISE
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Extracted, Mirrored, Pending, Relation
 from tidal_plugins.protocols import GraphSink, check_protocol, reader_of
@@ -204,7 +205,7 @@ class Graph(KnowledgeGraph):
             none = [Pending("", services.now(), error=reason)] if reason else none
         return none + [
             Pending(job.subject, job.since, job.attempts, job.error, job.due, model=kind == MODEL)
-            for kind in (READ, MODEL)
+            for kind in (APPRAISE, READ, MODEL)
             for job in jobs.pending(self._scope, kind)
         ]
 

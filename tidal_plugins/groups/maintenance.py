@@ -12,6 +12,7 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.facts.invalidation import SUPERSEDE
 from tidal_plugins.graph.handlers import READ
 from tidal_plugins.graph.reader.budget import MODEL
+from tidal_plugins.ingestion.follow import APPRAISE
 from tidal_plugins.ingestion.gate import Admitted, admitted
 from tidal_plugins.ingestion.tombstones import noted_erasures
 from tidal_plugins.maintenance.runs import noted_runs
@@ -136,7 +137,7 @@ def stats(services: Services, scope: Scope) -> Stats:
         for (kind, _), volume in storage.statistics(scope).volumes.items():
             kinds[kind] += volume.entries
         tiers = count_tiers(storage, scope, services.now())
-        waiting = count_keys(storage, scope, [READ, SUPERSEDE, MODEL])
+        waiting = count_keys(storage, scope, [APPRAISE, READ, SUPERSEDE, MODEL])
         try:
             unscrubbed = bool(read_meta(storage, UNSCRUBBED))
         except Corrupt:  # it stands on a damaged page, if it is there

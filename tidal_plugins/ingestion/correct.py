@@ -16,7 +16,7 @@ from tidal_plugins.facts.conflicts import FACT_CHANNEL, Said, close_quoting
 from tidal_plugins.facts.invalidation import SupersessionStore
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.derived import forget_derived, purge
-from tidal_plugins.ingestion.store import read_notes, read_turns
+from tidal_plugins.ingestion.follow import read_notes, read_turns
 from tidal_plugins.ingestion.writer import Writer, duplicates, promote, reword, unfading
 from tidal_plugins.jobs.queue import note
 from tidal_plugins.model.entry import CHANNELS, CONVERSATION, FACT, WORDING, Entry, Link, Scope, derive_id

@@ -179,8 +179,9 @@ def _unframed_call(call: ToolCall, delimiters: Delimiters) -> ToolCall:
 
 def _is_framed(message: Message) -> bool:
     """Return whether a message may have a frame in it."""
-    said = FRAMED in message.text or FRAMED in message.reasoning
-    return said or any(call.result and FRAMED in call.result for call in message.tool_calls)
+    if FRAMED in message.text or FRAMED in message.reasoning:
+        return True
+    return bool(message.tool_calls) and any(call.result and FRAMED in call.result for call in message.tool_calls)
 
 
 def _opening(text: str, max_chars: int) -> str:

@@ -2,18 +2,19 @@
 
 A write is ``input → plan → store``: :mod:`~tidal_plugins.ingestion.record` checks what is given,
 :func:`plan` works out the new entries from it and from what the store knows, :func:`prepare` adds what takes time
-(vectors, feelings, claims about facts), and :mod:`~tidal_plugins.ingestion.store` writes it all in one transaction. A
+(vectors, claims about facts), and :mod:`~tidal_plugins.ingestion.store` writes it all in one transaction. A
 note is a turn without an episode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten
 from tidal_plugins.ingestion.episodes import (
@@ -26,25 +27,20 @@ from tidal_plugins.ingestion.episodes import (
     without_gone,
 )
 from tidal_plugins.ingestion.gate import nearest
-from tidal_plugins.ingestion.writer import IngestionTuning, Writer, mark, message_entry_id
-from tidal_plugins.language.importance import importances
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope
-from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message
+from tidal_plugins.ingestion.writer import IngestionTuning, Writer, fading, mark, message_entry_id
+from tidal_plugins.language.importance import BASE
+from tidal_plugins.model.delimiters import Delimiters
+from tidal_plugins.model.entry import CONVERSATION, TRUST, Channel, Entry, Scope, Tier
+from tidal_plugins.model.exchange import FORGOTTEN_TEXT, Episode, Exchange, Message, final_of, query_of
+from tidal_plugins.scoring.decay import DecayTuning
 from tidal_plugins.secrets.finding import untagged
-from tidal_plugins.storage.base import Passage, Record
+from tidal_plugins.storage.base import Record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tidal_plugins.facts.conflicts import Said
 
 SPOKEN = ("user", "assistant")
 """Roles whose messages are entries."""
-
-TINY = 1e-6
-"""Length from which on a mean of vectors has a direction."""
 
 How = Literal["cited", "echoed"]
 """Way in which an answer used a memory that it was shown."""
@@ -90,16 +86,12 @@ class Prepared:
         marks: what each entry says and in which voice, as a keyed hash, by id.
         claims: what the entries claim of facts.
         nearest: the cosine of each entry to the nearest known one, for the write gate.
-        feelings: how each text feels.
-        asked: the affect of each turn of a user, from which the mood is updated.
     """
 
     records: Mapping[str, Record]
     marks: Mapping[str, str]
     claims: Sequence[Said]
     nearest: Mapping[str, float]
-    feelings: Mapping[str, Affect]
-    asked: Mapping[str, Affect]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +110,14 @@ class Stored:
     shown: Mapping[str, How | None] = field(default_factory=dict)
 
 
-def read_known(writer: Writer, scope: Scope, given: Mapping[str, Given]) -> Known:
-    """Return what the store knows of what is given, as the open snapshot or transaction sees it."""
+def read_known(
+    writer: Writer,
+    scope: Scope,
+    given: Mapping[str, Given],
+    ahead: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Known:
+    """Return what the store knows of what is given, as the open snapshot or transaction sees it. ``ahead`` are the keys
+    of the documents that a transaction reads next, by collection."""
     rows = writer.storage.get(scope, list(given))
     ids, texts = set[str](given), set[str]()
     for id_, one in given.items():
@@ -130,7 +128,7 @@ def read_known(writer: Writer, scope: Scope, given: Mapping[str, Given]) -> Know
             if _adds(exchange, rows.get(id_)):
                 texts.update(m.text for m in unframed(exchange.messages, writer.delimiters) if m.text)
                 ids.update(each for m in exchange.messages for each in cited_by(m, writer.delimiters))
-    gone, forgotten = writer.gone(scope, ids, texts)
+    gone, forgotten = writer.gone(scope, ids, texts, ahead)
     return Known(rows, frozenset(gone), frozenset(forgotten))
 
 
@@ -143,12 +141,14 @@ def plan(
     """
     refuse_forgotten(known.texts, given.values())
     plans, standing = dict[str, Plan](), dict[str, Stored]()
+    settings, most = writer.settings, writer.settings[IngestionTuning].summary_chars
+    tier = fading(None, now, settings[DecayTuning], settings[AffectTuning].threshold)
     for id_, one in given.items():
         row = known.rows.get(id_)
         if isinstance(one, Entry):
             found = Plan([one]) if row is None else Stored([row], changed=False)
         else:
-            found = _turn(writer, scope, id_, one, row, known, now)
+            found = _turn(writer.delimiters, scope, id_, one, row, known, now, tier, most)
         if isinstance(found, Plan):
             plans[id_] = found
         else:
@@ -162,7 +162,7 @@ def refuse_forgotten(forgotten: Iterable[str], given: Iterable[Given]) -> None:
         raise Forgotten(f"{len(gone)} of these texts were forgotten on request; leave them out, or reword them")
 
 
-def prepare(writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequence[Plan]) -> Prepared:
+def prepare(writer: Writer, scope: Scope, plans: Sequence[Plan]) -> Prepared:
     """Work out what storing some plans needs. It may wait for a model; all texts are embedded in one go."""
     entries = [entry for each in plans for entry in each.entries]
     rows = [row for each in plans for row in ([to_entry(each.episode)] if each.episode else []) + [*each.entries]]
@@ -170,10 +170,8 @@ def prepare(writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequ
     cosines = (
         nearest(writer, scope, (each.entries for each in plans), records) if writer.settings.recording.gate else {}
     )
-    turns = [each for each in plans if each.episode]
-    feelings, asked = _felt(affect, turns, records) if affect and turns else ({}, {})
     claims = writer.claims(scope, entries)
-    return Prepared(records, {e.id: mark(writer, e) for e in entries}, claims, cosines, feelings, asked)
+    return Prepared(records, {e.id: mark(writer, e) for e in entries}, claims, cosines)
 
 
 def _adds(exchange: Exchange, row: Entry | None) -> bool:
@@ -185,8 +183,17 @@ def _adds(exchange: Exchange, row: Entry | None) -> bool:
 
 
 def _turn(
-    writer: Writer, scope: Scope, id_: str, turn: Sequence[Exchange], row: Entry | None, known: Known, now: datetime
+    delimiters: Delimiters,
+    scope: Scope,
+    id_: str,
+    turn: Sequence[Exchange],
+    row: Entry | None,
+    known: Known,
+    now: datetime,
+    tier: Tier,
+    most: int,
 ) -> Plan | Stored:
+    """Return what a turn adds. Its entries have the ``tier``, and its summary at most so many characters."""
     first = turn[0]
     stored = None if row is None else from_entry(row)
     if stored and not any(_adds(exchange, row) for exchange in turn):
@@ -194,39 +201,37 @@ def _turn(
     base = stored or Episode(id_, scope, (), "", first.occurred_at or now, now, first.thread)
     if id_ in known.ids:  # recorded again, by a retry or a replay: it stays forgotten
         return Stored((), episode=replace(base, summary=FORGOTTEN_TEXT), changed=False)
-    delimiters = writer.delimiters
     messages = {str(message.id): message for message in base.messages}
     old = len(messages)
     for exchange in turn:
         for message in exchange.messages:
-            if delimiters.strip(message.text) in known.texts:
+            if known.texts and delimiters.strip(message.text) in known.texts:
                 message = replace(message, text=FORGOTTEN_TEXT, reasoning="")
-            messages.setdefault(str(message.id), without_gone(message, known.ids, delimiters))
+            if known.ids:
+                message = without_gone(message, known.ids, delimiters)
+            messages.setdefault(str(message.id), message)
     said = unframed(messages.values(), delimiters)
     episode = replace(
         base,
         messages=tuple(messages.values()),
-        summary=summary(said, writer.settings[IngestionTuning].summary_chars),
+        summary=summary(said, most),
         surfaced=tuple(dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])),
         recorded_at=now if len(messages) > old else base.recorded_at,
         metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
     )
-    fresh = replace(episode, messages=said[old:])
-    entries = _entries(episode, fresh.messages, old, now)
+    fresh = said[old:]
+    entries = _entries(episode, fresh, old, now, tier)
     episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
-    return Plan(entries, episode, stored, fresh.query, fresh.answer)
+    final = final_of(fresh)
+    return Plan(entries, episode, stored, query_of(fresh), final.text if final else "")
 
 
-def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datetime) -> list[Entry]:
-    """Return the entries of an episode's messages from the position ``old`` on."""
-    spoken = [
-        (place, message)
-        for place, message in enumerate(messages, start=old)
-        if message.role in SPOKEN and message.text.strip() and message.text != FORGOTTEN_TEXT
-    ]
-    matters = importances([message.text for _, message in spoken], [message.role for _, message in spoken])
-    entries = []
-    for (place, message), importance in zip(spoken, matters, strict=True):
+def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datetime, tier: Tier) -> list[Entry]:
+    """Return the entries of an episode's messages from the position ``old`` on, as they are before an appraisal."""
+    entries = list[Entry]()
+    for place, message in enumerate(messages, start=old):
+        if message.role not in SPOKEN or not message.text.strip() or message.text == FORGOTTEN_TEXT:
+            continue
         channel: Channel = "user" if message.role == "user" else "agent"
         entries.append(
             Entry(
@@ -236,6 +241,7 @@ def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datet
                 scope=episode.scope,
                 occurred_at=message.at or episode.occurred_at + timedelta(microseconds=place),
                 recorded_at=now,
+                tier=tier,
                 thread=episode.thread,
                 episode=episode.id,
                 position=place,
@@ -243,47 +249,9 @@ def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datet
                 role=message.role,
                 channel=channel,
                 trust=TRUST[channel],
-                importance=importance,
+                importance=BASE,
                 tags=tags(untagged(message.text)),
                 metadata={"message": message.id, **episode.metadata},
             )
         )
     return entries
-
-
-def _felt(
-    affect: AffectLoop, turns: Sequence[Plan], records: Mapping[str, Record]
-) -> tuple[dict[str, Affect], dict[str, Affect]]:
-    """Return the affect of the texts of turns, and that of users' turns from which the mood is updated.
-
-    They are read off the vectors that entries have anyway. Of what is embedded only the sentences of users are new.
-    """
-    passages: dict[str, Sequence[Passage]] = {}
-    for turn in turns:
-        for entry in turn.entries:
-            passages.setdefault(entry.text, records[entry.id].passages or ())
-        asked = [passage for e in turn.entries if e.role == "user" for passage in records[e.id].passages or ()]
-        passages.setdefault(turn.query, asked)
-        passages.setdefault(turn.answer, [])  # that of an entry, or nothing worth one
-    found = dict(zip(passages, affect.estimate(list(passages), _means(list(passages.values()))), strict=True))
-    queries = list(dict.fromkeys(turn.query for turn in turns))
-    return found, dict(zip(queries, affect.told(queries, [found[query] for query in queries]), strict=True))
-
-
-def _means(texts: Sequence[Sequence[Passage]]) -> NDArray[np.float32] | None:
-    """Return for each text the mean direction of its passages, weighted by their lengths; zeros if it has none."""
-    import numpy as np
-
-    dimensions = next((len(p.vector) for passages in texts for p in passages if p.vector is not None), None)
-    if dimensions is None:
-        return None
-    means = np.zeros((len(texts), dimensions), np.float32)
-    for mean, passages in zip(means, texts, strict=True):
-        vectors = [passage.vector for passage in passages if passage.vector is not None]
-        if vectors:
-            total = vectors[0]
-            if len(vectors) > 1:
-                lengths = [passage.end - passage.start for passage in passages if passage.vector is not None]
-                total = np.average(vectors, axis=0, weights=lengths)
-            mean[:] = total / max(float(np.linalg.norm(total)), TINY)
-    return means

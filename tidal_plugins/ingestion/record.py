@@ -11,13 +11,15 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from tidal_plugins.affect.state import AffectLoop, AffectTuning
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.ingestion.appraise import Impressions, impressions, measured
 from tidal_plugins.ingestion.plan import SPOKEN, Given, Known, Stored, plan, prepare, read_known, refuse_forgotten
-from tidal_plugins.ingestion.store import store
+from tidal_plugins.ingestion.store import ahead, store
 from tidal_plugins.ingestion.writer import DECAYING, IngestionTuning, Progress, Writer, batches, new_tier
 from tidal_plugins.language.importance import importance
 from tidal_plugins.model.clock import aware
@@ -42,6 +44,9 @@ from tidal_plugins.validation import (
 )
 
 ROLES = (*SPOKEN, "tool")
+
+AT_ONCE = 16
+"""Turns of one call that are appraised when they are stored. Of more, an import, that follows in the jobs."""
 
 
 def record(
@@ -86,7 +91,7 @@ def record_stream(
     total = len(exchanges) if isinstance(exchanges, Sized) else None
     checked = (_checked(writer, identified(exchange)) for exchange in exchanges)
     done = Imported()
-    for batch in _record(writer, affect, scope, checked, now):
+    for batch in _record(writer, affect, scope, checked, now, most=AT_ONCE):
         changed = {one.episode.id: one for one in batch if one.changed and one.episode}.values()
         grown = sum(one.known is not None for one in changed)
         done += Imported(len(batch), len(changed) - grown, grown)
@@ -130,8 +135,13 @@ def _record(
     now: datetime,
     *,
     unseen: bool = False,
+    most: float = inf,
 ) -> Iterator[list[Stored]]:
-    """Store checked exchanges in batches, and yield for each batch what its exchanges became, in order."""
+    """Store checked exchanges in batches, and yield for each batch what its exchanges became, in order.
+
+    From a batch of more than ``most`` turns on, their appraisal follows in the jobs.
+    """
+    later = False
     for batch in batches(
         exchanges, lambda one: sum(len(m.text) for m in one.messages), writer.settings[IngestionTuning]
     ):
@@ -139,7 +149,8 @@ def _record(
         turns: dict[str, list[Exchange]] = {}
         for id_, exchange in zip(ids, batch, strict=True):
             turns.setdefault(id_, []).append(exchange)
-        stored = _write(writer, affect, scope, turns, now, unseen=unseen)
+        later = later or (len(turns) > most and not writer.settings.recording.gate)  # which weighs what matters
+        stored = _write(writer, affect, scope, turns, now, unseen=unseen, later=later)
         yield [stored[id_] for id_ in ids]
 
 
@@ -152,23 +163,30 @@ def _write(
     now: datetime,
     *,
     unseen: bool = False,
+    later: bool = False,
 ) -> dict[str, Stored]:
     """Store a batch in one transaction, and return what became of each turn and note, by id.
 
     What the store knows is read before the work and again in the transaction. If another process wrote meanwhile, the
-    work is done again. With ``unseen`` ids the store is taken to know nothing, which nearly always holds.
+    work is done again. With ``unseen`` ids the store is taken to know nothing, which nearly always holds. ``later``
+    leaves the appraisal of new turns to the jobs.
     """
-    with writer.storage.snapshot():
-        known = Known() if unseen else read_known(writer, scope, given)
+    known = Known()
+    if not unseen:
+        with writer.storage.snapshot():
+            known = read_known(writer, scope, given)
     while True:
         plans, standing = plan(writer, scope, given, known, now)
         if not plans:
             return standing
-        ready = prepare(writer, affect, scope, list(plans.values()))
+        ready, felt = prepare(writer, scope, list(plans.values())), Impressions()
+        if affect and (turns := [one for one in plans.values() if one.episode and (one.known or not later)]):
+            passages = {id_: measured(record) for id_, record in ready.records.items()}
+            felt = impressions(affect, turns, passages)
         with writer.storage.transaction():
-            before, known = known, read_known(writer, scope, given)
+            before, known = known, read_known(writer, scope, given, ahead(scope, plans.values()))
             if known == before:
-                stored = store(writer, affect, scope, list(plans.values()), ready, now)
+                stored = store(writer, affect, scope, list(plans.values()), ready, felt, now)
                 return standing | dict(zip(plans, stored, strict=True))
 
 
@@ -241,9 +259,8 @@ def _check(exchange: Exchange, max_chars: int, *, blank: bool = False) -> Exchan
         raise InvalidInput("two messages of an exchange have the same id; give each its own, or none")
     if not blank and not any(message.text.strip() for message in messages):
         raise InvalidInput("an exchange needs at least one message with a text")
-    return replace(
-        exchange,
-        messages=messages,
+    return Exchange(
+        messages,
         thread=label(exchange.thread, "thread"),
         id=key,
         surfaced=labels(exchange.surfaced, "surfaced", MAX_SURFACED),
@@ -255,15 +272,16 @@ def _check(exchange: Exchange, max_chars: int, *, blank: bool = False) -> Exchan
 def _checked_message(message: Message, id_: str, max_chars: int) -> Message:
     if message.role not in ROLES:
         raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {shown(message.role)}")
-    return replace(
-        message,
-        text=_verbatim(message.text, max_chars),
-        reasoning=_verbatim(message.reasoning[:max_chars], max_chars),
-        id=id_,
+    return Message(
+        message.role,
+        _verbatim(message.text, max_chars),
+        id_,
         speaker=label(message.speaker, "speaker"),
-        at=aware(message.at, "at") if message.at is not None else None,
+        tool_calls=tuple([_checked_call(call, max_chars) for call in message.tool_calls or ()]),
         tool_call_id=label(message.tool_call_id, "tool_call_id"),
-        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls or ()),
+        error=message.error,
+        at=aware(message.at, "at") if message.at is not None else None,
+        reasoning=_verbatim(message.reasoning[:max_chars], max_chars),
     )
 
 

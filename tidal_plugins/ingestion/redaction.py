@@ -108,8 +108,11 @@ class Redaction:
     def _message(self, message: Message) -> Message:
         text, calls = self.text(message.text), tuple(map(self._call, message.tool_calls))
         reasoning, answers = self.text(message.reasoning), self._id(message.tool_call_id)
-        stored = replace(message, text=text, tool_calls=calls, reasoning=reasoning, tool_call_id=answers)
-        return message if stored == message else stored
+        if (text, calls, reasoning, answers) == (
+            message.text, message.tool_calls, message.reasoning, message.tool_call_id,
+        ):  # fmt: skip
+            return message
+        return replace(message, text=text, tool_calls=calls, reasoning=reasoning, tool_call_id=answers)
 
     def _call(self, call: ToolCall) -> ToolCall:
         result, id_ = call.result if call.result is None else self.text(call.result), self._id(call.id)

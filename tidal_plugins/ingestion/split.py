@@ -43,6 +43,8 @@ def split(text: str, *, max_words: int) -> list[Span]:
     whole = trim(text, 0, len(text))
     if whole is None:
         return []
+    if len(text) <= 2 * max_words:  # a word has one character, and a space
+        return [Span(*whole)]
     if _count_up_to(max_words, text, *whole) <= max_words:
         return [Span(*whole)]
     sections = groupby(_blocks(text), key=lambda block: block.section)

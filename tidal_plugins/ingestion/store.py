@@ -9,29 +9,33 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop, AffectTuning
-from tidal_plugins.facts.invalidation import SUPERSEDE, may_replace
+from tidal_plugins.affect.state import COLLECTION, KEY, AffectLoop
 from tidal_plugins.facts.versions import flag_claims
-from tidal_plugins.graph.handlers import READ
-from tidal_plugins.graph.reader.budget import MODEL
-from tidal_plugins.ingestion.episodes import SHOWS, SUMMARISE, TURNS, cited_by, to_entry
+from tidal_plugins.ingestion.appraise import Impressions, appraised
+from tidal_plugins.ingestion.episodes import SHOWS, TURNS, cited_by
+from tidal_plugins.ingestion.follow import follow
 from tidal_plugins.ingestion.gate import ADMISSIONS, GateTuning, counted, decided
 from tidal_plugins.ingestion.plan import Plan, Prepared, Stored
-from tidal_plugins.ingestion.uses import enqueue_links, strengthen
-from tidal_plugins.ingestion.writer import FIRST, Writer, first_link, new_tier, reinforced, repeat_link
-from tidal_plugins.jobs.queue import enqueue, note
+from tidal_plugins.ingestion.uses import strengthen
+from tidal_plugins.ingestion.writer import FIRST, Writer, first_link, reinforced, repeat_link
 from tidal_plugins.language.emphasis import is_shouted
 from tidal_plugins.model.entry import Entry, Link, Scope, Tier, derive_id
 from tidal_plugins.model.exchange import Episode
-from tidal_plugins.reading.sentences import TAG
-from tidal_plugins.scoring.decay import DecayTuning, UseTuning
+from tidal_plugins.scoring.decay import UseTuning
 from tidal_plugins.storage.base import Record, WhereLinks
 
 
 def store(
-    writer: Writer, affect: AffectLoop | None, scope: Scope, plans: Sequence[Plan], ready: Prepared, now: datetime
+    writer: Writer,
+    affect: AffectLoop | None,
+    scope: Scope,
+    plans: Sequence[Plan],
+    ready: Prepared,
+    felt: Impressions,
+    now: datetime,
 ) -> list[Stored]:
     """Store plans and the jobs that follow them, and return what became of each. Call it inside a transaction."""
     batch = Batch(writer, scope, now)
@@ -39,24 +43,29 @@ def store(
     batch.load_links({FIRST: dict.fromkeys(ready.marks.values())})
     firsts = [link.target for mark in dict.fromkeys(ready.marks.values()) for link in batch.links(FIRST, mark)]
     batch.entries(firsts)
-    stored = [_store(batch, affect, plan, ready) for plan in plans]
+    stored = [_store(batch, affect, plan, ready, felt) for plan in plans]
     batch.store()
-    _follow(writer, scope, stored, now)
+    follow(writer, scope, stored, felt.turns, now)
     return stored
 
 
-def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared) -> Stored:
+def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared, felt: Impressions) -> Stored:
     writer, scope, now, settings = batch.writer, batch.scope, batch.now, batch.writer.settings
     entries, episode, intensity = list(plan.entries), plan.episode, 0.0
-    if episode and affect:
+    if episode:
         episode = _numbered(batch, plan, episode)
-        entries, intensity = _with_mood(batch, affect, plan, episode, ready)
+    if episode and affect and episode.id in felt.turns:
+        before = batch.document(COLLECTION, KEY)
+        entries, intensity, after = appraised(affect, plan, felt, before, settings, now)
+        if after is not None:
+            batch.set_document(COLLECTION, KEY, after)
     if settings.recording.gate:
         entries = [
             decided(entry, intensity, ready.nearest.get(entry.id), now, settings[GateTuning]) for entry in entries
         ]
     if episode:
-        row = replace(ready.records[episode.id], entry=to_entry(episode))
+        row = ready.records[episode.id]
+        row = replace(row, entry=replace(row.entry, position=episode.turn))
         batch.replace(row) if plan.known else batch.add(row)
     repeated = _put_entries(batch, entries, ready)
     if new := [entry.admission for entry in entries if entry.admission and entry.id not in repeated]:
@@ -74,11 +83,23 @@ def _store(batch: Batch, affect: AffectLoop | None, plan: Plan, ready: Prepared)
     return Stored(entries, repeated, episode, plan.known, shown=shown)
 
 
+def ahead(scope: Scope, plans: Iterable[Plan]) -> dict[str, Collection[str]]:
+    """Return the keys of the documents that storing plans reads, by collection."""
+    turns = [plan for plan in plans if plan.episode]
+    counters = {key for plan in turns if (key := _counter(scope, plan)) is not None}
+    return {TURNS: counters, COLLECTION: [KEY]} if turns else {}
+
+
 def _counter(scope: Scope, plan: Plan) -> str | None:
     """Return the key of the counter that gives a turn its number, or ``None`` if it needs none."""
     if plan.episode is None or plan.known is not None or plan.episode.thread is None:
         return None
-    return derive_id(scope, TURNS, plan.episode.thread)  # a hash: the thread's name may have to be forgotten
+    return _counter_of(scope, plan.episode.thread)
+
+
+@lru_cache(maxsize=256)
+def _counter_of(scope: Scope, thread: str) -> str:
+    return derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
 
 
 def _numbered(batch: Batch, plan: Plan, episode: Episode) -> Episode:
@@ -92,31 +113,6 @@ def _numbered(batch: Batch, plan: Plan, episode: Episode) -> Episode:
     return replace(episode, turn=turn)
 
 
-def _with_mood(
-    batch: Batch, affect: AffectLoop, plan: Plan, episode: Episode, ready: Prepared
-) -> tuple[list[Entry], float]:
-    """Let a turn move the agent's mood. Return its entries with the mood after it and a tier, and the strength of the
-    strongest feeling, in [0, 1]."""
-    settings, now = batch.writer.settings, batch.now
-    query, answer = ready.asked[plan.query], ready.feelings[plan.answer]
-    lengths = (len(affect.spoken(plan.query)), len(plan.answer))
-    before = batch.document(COLLECTION, KEY)
-    mood, after = affect.advance(before, query, answer, lengths, min(episode.occurred_at, now), now)
-    if after is not None:
-        batch.set_document(COLLECTION, KEY, after)
-    strongest = max((mood, query, answer), key=lambda felt: felt.intensity)
-    entries = [
-        # The mood is the agent's after the exchange [Tidal §3.4], the emotions are the text's own [Anamnesis].
-        replace(
-            entry,
-            affect=replace(mood, emotions=ready.feelings[entry.text].emotions),
-            tier=new_tier(entry.importance, strongest, now, settings[DecayTuning], settings[AffectTuning].threshold),
-        )
-        for entry in plan.entries
-    ]
-    return entries, strongest.intensity
-
-
 def _put_entries(batch: Batch, entries: Sequence[Entry], ready: Prepared) -> frozenset[str]:
     """Store new entries, and return the ids of repetitions. One strengthens the first, and is found by its id alone."""
     settings, now, repeated = batch.writer.settings, batch.now, set[str]()
@@ -125,7 +121,8 @@ def _put_entries(batch: Batch, entries: Sequence[Entry], ready: Prepared) -> fro
         targets = [link.target for link in batch.links(FIRST, mark)[:1]]
         first = next(iter(batch.entries(targets).values()), None)  # none if it is damaged
         if first is None:
-            batch.add(replace(ready.records[entry.id], entry=entry))
+            record = ready.records[entry.id]
+            batch.add(record if record.entry is entry else replace(record, entry=entry))
             batch.put_links([first_link(mark, entry, now)])
         elif batch.add(Record(entry)):
             batch.put_links([repeat_link(batch.scope, entry.id, first.id, now)])
@@ -139,46 +136,6 @@ def _put_entries(batch: Batch, entries: Sequence[Entry], ready: Prepared) -> fro
 def _shown_link(scope: Scope, episode: str, cited: str, now: datetime) -> Link:
     """Return the link from a turn to what a frame in it cites."""
     return Link(derive_id(scope, SHOWS, episode, cited), SHOWS, episode, cited, now)
-
-
-def _follow(writer: Writer, scope: Scope, stored: Sequence[Stored], now: datetime) -> None:
-    """Store the jobs that follow: what came up together is linked, what is said is read, and what it supersedes is
-    looked for."""
-    turns = [turn.episode.id for turn in stored if turn.episode]
-    if turns:
-        linked = enqueue_links(writer, scope, stored, now)
-        if read_turns(writer, scope, turns, {turn.known.id for turn in stored if turn.known}, now) or linked:
-            note(writer.storage, scope, now)
-    read_notes(writer, scope, [entry for each in stored if each.episode is None for entry in each.entries], now)
-
-
-def read_notes(writer: Writer, scope: Scope, notes: Sequence[Entry], now: datetime) -> None:
-    """Have the sentences of notes read, and what they supersede looked for. Call it inside the transaction that stores
-    them."""
-    if notes:
-        ids = [entry.id for entry in notes]
-        enqueue(writer.storage, scope, TAG, dict.fromkeys(ids), now, replacing=ids)
-        if writer.settings.graph.supersession:
-            said = [entry.id for entry in notes if may_replace(entry)]
-            enqueue(writer.storage, scope, SUPERSEDE, dict.fromkeys(said), now, replacing=said)
-        note(writer.storage, scope, now)
-
-
-def read_turns(writer: Writer, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
-    """Have turns read, of which ``grown`` may wait for it already, and return whether there are any.
-
-    Call it inside the transaction that changes them. A worker first reads those that its own process has stored.
-    """
-    jobs, settings = dict.fromkeys(episodes), writer.settings
-    enqueue(writer.storage, scope, TAG, jobs, now, replacing=grown)
-    if settings.graph.supersession:
-        enqueue(writer.storage, scope, SUPERSEDE, jobs, now, replacing=grown)
-    readers = [READ] if settings.graph.enabled else []
-    if writer.model.reader or writer.model.summariser:  # of two who may write summaries, the reader does
-        readers.append(MODEL if writer.model.reader else SUMMARISE)
-    for kind in readers:
-        enqueue(writer.storage, scope, kind, jobs, now, replacing=grown, by=writer.jobs.throttle.name)
-    return bool(jobs)
 
 
 class Batch:

@@ -5,7 +5,7 @@ By its tombstone a citation resolves to «forgotten», and a text is not capture
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from tidal_plugins.errors import Forgotten, NotFound
@@ -47,12 +47,17 @@ def tombstoned_texts(storage: Storage, scope: Scope, marks: Iterable[str]) -> se
 
 
 def tombstoned_both(
-    storage: Storage, scope: Scope, ids: Iterable[str], marks: Iterable[str]
+    storage: Storage, scope: Scope, ids: Collection[str], marks: Iterable[str]
 ) -> tuple[set[str], set[str]]:
     """Return those of ``ids``, and those of these keyed hashes of texts, that were forgotten on request."""
     keys, asked = {_of_id(id_): id_ for id_ in ids}, set(marks)
-    found = {document.key for document in storage.documents(scope, FORGOTTEN, [*keys, *asked])}
+    found = {document.key for document in storage.documents(scope, FORGOTTEN, tombstones_of(ids, asked))}
     return {keys[key] for key in found & keys.keys()}, found & asked
+
+
+def tombstones_of(ids: Iterable[str], marks: Iterable[str]) -> list[str]:
+    """Return the keys of the tombstones that ids and keyed hashes of texts have if they were forgotten."""
+    return [*map(_of_id, ids), *marks]
 
 
 def _of_id(id_: str) -> str:

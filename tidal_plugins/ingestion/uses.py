@@ -24,7 +24,7 @@ from tidal_plugins.ingestion.episodes import from_entry, read_episodes, without_
 from tidal_plugins.ingestion.plan import How, Stored
 from tidal_plugins.ingestion.writer import UNFADING, Writer, firsts, reinforced
 from tidal_plugins.jobs.handler import Handler
-from tidal_plugins.jobs.queue import Job, enqueue
+from tidal_plugins.jobs.queue import Job
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.exchange import Episode
 from tidal_plugins.model.fact import SUPERSEDES
@@ -159,20 +159,19 @@ def _entries(writer: Writer, scope: Scope, ids: Iterable[str]) -> list[Entry]:
 # linking
 
 
-def enqueue_links(writer: Writer, scope: Scope, turns: Sequence[Stored], now: datetime) -> bool:
-    """Have turns linked, and return whether any has a pair to link.
+def links_of(writer: Writer, scope: Scope, turns: Sequence[Stored]) -> dict[str, dict[str, Any] | None]:
+    """Return the jobs that link turns, with their details, for those that have a pair to link. They replace those that
+    turns that go on have already.
 
-    Call it inside the transaction, once they are stored.
+    Call it inside the transaction, once the turns are stored.
     """
     grown = {turn.known.id for turn in turns if turn.known}
     before = {line.key: line.value for line in writer.storage.read_log(scope, LINK, keys=grown)} if grown else {}
-    details = {
+    return {
         turn.episode.id: _detail(writer, scope, turn, before.get(turn.episode.id))
         for turn in turns
         if turn.episode and len(turn.episode.entries) + len(turn.shown) > 1  # else there is no pair
     }
-    enqueue(writer.storage, scope, LINK, details, now, replacing=before)
-    return bool(details)
 
 
 def _detail(writer: Writer, scope: Scope, turn: Stored, queued: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from tidal_plugins.affect.state import AffectTuning
+from tidal_plugins.embedding.identity import EMBEDDER
+from tidal_plugins.encoding import json_encoder
 from tidal_plugins.english.pasted import is_binary, without_binary
 from tidal_plugins.english.words import MONTHS
 from tidal_plugins.graph.handlers import AgentModel
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
-from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
-from tidal_plugins.jobs.queue import Jobs
+from tidal_plugins.ingestion.tombstones import FORGOTTEN, tombstoned, tombstoned_both, tombstoned_texts, tombstones_of
+from tidal_plugins.jobs.queue import WAITING, Jobs, waiting_key
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.delimiters import Delimiters
 from tidal_plugins.model.entry import (
@@ -38,7 +39,8 @@ from tidal_plugins.scoring.decay import DecayTuning, UseTuning, half_life, hours
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.secrets.finding import untagged
 from tidal_plugins.settings import Settings
-from tidal_plugins.storage.base import Passage, Record, Storage, WhereLinks
+from tidal_plugins.storage.base import META, STORE, Passage, Record, Storage, WhereLinks
+from tidal_plugins.storage.capabilities import read_ahead
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import entry_id
 from tidal_plugins.storage.transactions import retry
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.exchange import Episode
 
 
-BATCH_CHARS = 20_000
+BATCH_CHARS = 80_000
 """Characters after which a batch is closed sooner, so that long documents show progress too."""
 
 
@@ -72,12 +74,14 @@ class IngestionTuning(Weights, group="ingestion"):
     """Words of a passage of a longer text."""
     summary_chars: int = tunable(320, ge=40)
     """Characters of an episode's summary."""
-    batch: int = tunable(64, gt=0)
+    batch: int = tunable(256, gt=0)
     """Notes or turns that a bulk write embeds and commits together."""
 
 
 DECAYING = CONVERSATION
 """The kind of entries that decay."""
+
+_encode = json_encoder(default=str, sort_keys=True)
 
 UNFADING = 1e9
 """Half-life in hours of what does not."""
@@ -173,9 +177,15 @@ class Writer:
         """Return those of ``ids`` whose entries and episodes were forgotten on request."""
         return tombstoned(self.storage, scope, ids)
 
-    def gone(self, scope: Scope, ids: Iterable[str], texts: Iterable[str]) -> tuple[set[str], set[str]]:
-        """Return those of ``ids``, and those of ``texts``, that were forgotten on request."""
+    def gone(
+        self, scope: Scope, ids: Collection[str], texts: Iterable[str], ahead: Mapping[str, Collection[str]]
+    ) -> tuple[set[str], set[str]]:
+        """Return those of ``ids``, and those of ``texts``, that were forgotten on request. ``ahead`` are the keys of
+        other documents, by collection, that the open transaction reads."""
         marks = {text: self.mark(text) for text in texts}
+        if ahead:
+            about = {META: [EMBEDDER], WAITING: [waiting_key(scope)]}
+            read_ahead(self.storage, {scope: {**ahead, FORGOTTEN: tombstones_of(ids, marks.values())}, STORE: about})
         found, tombstones = tombstoned_both(self.storage, scope, ids, marks.values())
         return found, {text for text, mark in marks.items() if mark in tombstones}
 
@@ -248,7 +258,7 @@ def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
 
     Users search with the labels that they gave.
     """
-    labels = dict.fromkeys(word for label in entry.tags for word in terms(label))
+    labels = dict.fromkeys(word for label in entry.tags if label not in said for word in terms(label))
     return [*_month(entry), *(word for word in labels if word not in said)]
 
 
@@ -423,7 +433,7 @@ def mark(writer: Writer, entry: Entry) -> str:
     metadata = {name: value for name, value in entry.metadata.items() if name != "message"}
     voice = (entry.kind, entry.speaker, entry.role, entry.source, entry.channel, entry.trust)
     said = [normal(entry.text), *voice, entry.valid_from, entry.valid_until, metadata]
-    data = json.dumps(said, default=str, sort_keys=True).encode()
+    data = _encode(said).encode()
     return "said:" + blake2b(data, key=writer.key, digest_size=12).hexdigest()
 
 

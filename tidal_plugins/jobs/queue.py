@@ -102,26 +102,40 @@ def enqueue(
 
     ``replacing`` are the subjects that may have a job already. Call :func:`note` once, too, unless a job is under way.
     """
-    if replacing:
+    enqueue_all(storage, scope, {kind: (details, by)}, now, replacing=replacing)
+
+
+def enqueue_all(
+    storage: Storage,
+    scope: Scope,
+    jobs: Mapping[str, tuple[Mapping[str, Any], str]],
+    now: datetime,
+    *,
+    replacing: Collection[str] = (),
+) -> None:
+    """Store jobs of several kinds, as :func:`enqueue` does: by kind the details by subject, and the worker."""
+    for kind in jobs if replacing else ():
         storage.trim_log(scope, kind, keys=replacing)
-    if details:
+    lines = {}
+    for kind, (details, by) in jobs.items():
         who = {"by": by} if by else {}
-        lines = [
+        lines[kind] = [
             Line(subject, now, who if detail is None else {**who, "detail": detail})
             for subject, detail in details.items()
         ]
-        storage.append_log(scope, kind, lines)
+    if any(lines.values()):
+        storage.append_logs(scope, lines)
 
 
 def note(storage: Storage, scope: Scope, now: datetime) -> None:
     """Write down that a scope has jobs. Call it inside the transaction that stores them."""
-    if read_document(storage, STORE, WAITING, _key(scope)) is None:
-        write_document(storage, STORE, WAITING, _key(scope), {"scope": list(scope), "since": to_micros(now)})
+    if read_document(storage, STORE, WAITING, waiting_key(scope)) is None:
+        write_document(storage, STORE, WAITING, waiting_key(scope), {"scope": list(scope), "since": to_micros(now)})
 
 
 def drop_scope(storage: Storage, scope: Scope) -> None:
     """Write down that a scope has no jobs. Call it inside the transaction that erases it."""
-    storage.erase_documents(STORE, WAITING, [_key(scope)])
+    storage.erase_documents(STORE, WAITING, [waiting_key(scope)])
 
 
 def waiting(storage: Storage) -> list[Scope]:
@@ -195,7 +209,7 @@ class Jobs:
     @retry
     def settle(self, scope: Scope) -> None:
         """Take a scope off the list of those that have jobs, unless one is left that will be due."""
-        if read_document(self.storage, STORE, WAITING, _key(scope)):
+        if read_document(self.storage, STORE, WAITING, waiting_key(scope)):
             with self.storage.transaction():
                 if not any(job.due for kind in self.kinds for job in self.pending(scope, kind)):
                     drop_scope(self.storage, scope)
@@ -284,5 +298,6 @@ def _failed(job: Job, error: str, now: datetime, due: datetime | None) -> Line:
     return Line(job.subject, now, {**_renewed(job, now).value, **failure})
 
 
-def _key(scope: Scope) -> str:
+def waiting_key(scope: Scope) -> str:
+    """Return the key of the document that says that a scope has jobs."""
     return derive_id(scope)  # a scope may be longer than a key

@@ -3,7 +3,6 @@ written."""
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
+from tidal_plugins.encoding import json_encoder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
@@ -39,7 +39,7 @@ STATED_CHANNEL = "stated"
 MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
 """Segments of a scope, and characters of one: as many as any other name may have (``validation.MAX_LABEL``)."""
 
-_encode = json.JSONEncoder(default=str).encode  # once: ``json.dumps`` makes an encoder at every such call
+_encode = json_encoder(default=str)
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
 _PAIRS = [second + first for first in _ALPHABET for second in _ALPHABET]  # by ten bits, of which the lower come first
 _ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens

@@ -280,8 +280,8 @@ class Stats:
 
     Attributes:
         entries: entries of the scope, of every kind, episodes included.
-        waiting: turns and notes of the scope that wait for the background: to be read for the graph, or for what they
-            supersede.
+        waiting: turns and notes of the scope that wait for the background: to be appraised after an import, to be read
+            for the graph, or for what they supersede.
         file_bytes: size of the file; 0 for an engine that has none.
         log_bytes: size of the log beside it (WAL), which a checkpoint empties.
         unscrubbed_bytes: bytes among which a forgotten text may still stand: 0, or the file and its log as long as a

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from tidal_plugins.english.moods import asks_for_former
 from tidal_plugins.facts.claims import fact_statement
 from tidal_plugins.facts.conflicts import FACT_CHANNEL
 from tidal_plugins.facts.invalidation import SupersessionStore, may_replace
-from tidal_plugins.facts.rivals import may_end, rivals_among
-from tidal_plugins.facts.statements import Statement, statements, stems_of
+from tidal_plugins.facts.rivals import may_end, rivalries, rivals_among
+from tidal_plugins.facts.statements import Statement, statements, stems_of, taken_apart
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fact import Supersession
 from tidal_plugins.retrieval.candidates import Candidates, candidates
@@ -88,7 +89,8 @@ def _unlinked(
         return []
     near = [place for place, cosine in enumerate(cosines) if cosine >= RIVALLING * max(cosines)]
     entries = channels.entries(ids)
-    told = [(entry, _statements(entry)) for place in near if (entry := entries.get(ids[place])) and may_replace(entry)]
+    said = [entry for place in near if (entry := entries.get(ids[place])) and may_replace(entry)]
+    told = [(entry, _statements(entry, taken_apart)) for entry in said] if len(said) > 1 else []
     made = {}
     for later, new in told:
         ending = [one for one in new if may_end(one)] if later.channel != FACT_CHANNEL else []
@@ -97,7 +99,10 @@ def _unlinked(
                 continue
             own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
             sizes = len(later.text), len(earlier.text)
-            if replaced := rivals_among(ending, old, 0.0, one_speaker=own, asked=asked, sizes=sizes):
+            if not any(rivalries(ending, old, 0.0, one_speaker=own, asked=asked)):
+                continue  # as nearly all, and nobody need ask the tagger what their sentences do
+            both = _statements(later, statements), _statements(earlier, statements)
+            if replaced := rivals_among(*both, 0.0, one_speaker=own, asked=asked, sizes=sizes):
                 ends = later.id, earlier.id
                 made[ends] = Supersession(*ends, replaced, later.occurred_at)
     linked = {(link.later, link.earlier) for link in links}
@@ -105,9 +110,9 @@ def _unlinked(
     return [link for ends, link in made.items() if ends not in linked | known]
 
 
-def _statements(entry: Entry) -> Sequence[Statement]:
+def _statements(entry: Entry, read: Callable[[str, datetime], Sequence[Statement]]) -> Sequence[Statement]:
     if entry.channel != FACT_CHANNEL:
-        return statements(entry.text, entry.occurred_at)
+        return read(entry.text, entry.occurred_at)
     key, _, value = entry.text.partition(": ")
     return [fact_statement(key, value)]
 

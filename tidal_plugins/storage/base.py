@@ -184,6 +184,11 @@ class Log(Protocol):
     def append_log(self, scope: Scope, log: str, lines: Iterable[Line]) -> list[int]:
         """Append lines and return their ``seq``: above every earlier one of this log, with gaps, never used again."""
 
+    def append_logs(self, scope: Scope, lines: Mapping[str, Collection[Line]]) -> None:
+        """Append lines to several logs."""
+        for log, some in lines.items():
+            self.append_log(scope, log, some)
+
     @abstractmethod
     def read_log(
         self,

@@ -135,6 +135,21 @@ def count_keys(storage: Log, scope: Scope, logs: Collection[str]) -> int:
     return len({line.key for log in logs for line in storage.read_log(scope, log)})
 
 
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """An engine that reads documents of several collections at once."""
+
+    @abstractmethod
+    def read_ahead(self, places: Mapping[Scope, Mapping[str, Collection[str]]]) -> None:
+        """Read documents, by scope and collection, that the open transaction is going to read or write."""
+
+
+def read_ahead(storage: object, places: Mapping[Scope, Mapping[str, Collection[str]]]) -> None:
+    """Read documents that the open transaction is going to read or write, if the engine can do so at once."""
+    if isinstance(storage, ReadsAhead):
+        storage.read_ahead(places)
+
+
 Read = TypeVar("Read", bound=Callable[..., Any])
 
 

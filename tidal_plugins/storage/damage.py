@@ -8,7 +8,6 @@ raises ``Corrupt`` where a read must have all.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from hashlib import blake2b
 from typing import NamedTuple, TypeVar, cast
 from zlib import crc32
 
+from tidal_plugins.encoding import json_encoder
 from tidal_plugins.errors import Corrupt, NotFound, TidalError
 from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.entry import Scope
@@ -33,7 +33,7 @@ as the recall before. Computing a checksum takes 6 µs, remembering it 0.4 µs (
 NO_VECTOR = -1
 """The checksum of a vector that is none by damage: no row was written with it."""
 
-_encode = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` makes an encoder at every such call
+_encode = json_encoder(default=repr)
 
 
 def checksum(scope: Scope, *columns: object) -> bytes:

@@ -34,11 +34,13 @@ class Passage:
 class Record:
     """An entry with the passages that make it findable. Without passages it is found by id and filter only.
 
-    ``passages=None`` leaves the index as it is when the entry replaces another one: only the entry changes.
+    ``passages=None`` leaves the index as it is when the entry replaces another one: only the entry changes. If it was
+    ``appraised``, only its importance, affect and tier do, which readers take over as they do tiers.
     """
 
     entry: Entry
     passages: Sequence[Passage] | None = ()
+    appraised: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tidal_plugins.encoding import COMPACT, json_encoder
 from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.affect import Affect
@@ -26,8 +27,7 @@ from tidal_plugins.storage.entries import EntrySummary
 ROUNDING = 1e-6
 """How far the square of a unit vector's length is from 1 at most: float32 rounds each value by 6e-8 of it."""
 
-# ``json.dumps`` makes an encoder for every call that differs from its defaults, at half the cost of the call.
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+_encode = json_encoder(ascii=False, nan=False, sort_keys=True, separators=COMPACT)
 
 _SMALL = 1e-200  # squares between this and its inverse have neither vanished nor overflowed
 
@@ -58,6 +58,8 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
         raise InvalidInput(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
         raise InvalidInput(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
+    if given.dtype == np.float32 and abs(float(np.dot(given, given)) - 1) < ROUNDING / 2:
+        return np.ascontiguousarray(given)
     values = given.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squared = float(values @ values)

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, _GeneratorContextManager, context
 from functools import wraps
 from inspect import GEN_CLOSED, getgeneratorstate
 from math import inf
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tidal_plugins.errors import Busy
 from tidal_plugins.model.entry import Scope
@@ -32,6 +32,8 @@ class Block:
         self.writes = writes
         self.last: dict[str, int] = {}
         """The last numbers of rows, by table, that the transaction has given: nobody else gives any meanwhile."""
+        self.ahead: dict[tuple[int, str, str], tuple[Any, ...] | None] = {}
+        """Rows of documents that the transaction has read ahead, by scope, collection and key; ``None`` for none."""
         self.created: set[Scope] = set()
         """The scopes that the transaction has added."""
         self._steps: Callable[[], Generator[None, None, None] | None] = lambda: None

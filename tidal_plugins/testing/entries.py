@@ -132,6 +132,19 @@ class EntryContract(Contract):
         assert ids(store.nearest(HERE, np.array([1.0, 0.0], np.float32), 9, Where(kinds=["skill"]))) == ["b"]
         assert store.put(HERE, [], replace=True) == []
 
+    def test_an_appraised_entry_stays_in_the_index_and_searches_weigh_it_anew(self, store: Storage) -> None:
+        store.put(HERE, [record("a", "words", [1.0, 0.0]), record("b", "words", [1.0, 0.0])])
+        with store.snapshot():
+            before = store.statistics(HERE).erasures, store.columns(HERE).arrays.rows
+        felt = entry("a", "words", importance=9.0, affect=Affect(-0.5, 0.5, {"anger": 0.5}), tier=Tier(2.0, NOON, 9.0))
+        store.put(HERE, [Record(felt, passages=None, appraised=True)], replace=True)
+        assert store.get(HERE, ["a"]) == {"a": felt}
+        with store.snapshot():
+            arrays = store.columns(HERE).arrays
+            assert (store.statistics(HERE).erasures, arrays.rows) == before
+            assert (9.0, -0.5, 2.0) in zip(arrays.importance, arrays.valence, arrays.weight, strict=True)
+        assert sorted(ids(store.matching(HERE, ["words"], 9, ALL))) == ["a", "b"]
+
     def test_what_is_due_is_found_until_its_tier_says_so(self, store: Storage) -> None:
         cold_at = NOON + timedelta(hours=1)
         store.put(HERE, [record("warm", tier=Tier(1.0, NOON, 72.0, cold_at)), record("never", tier=Tier(1.0, NOON, 9))])

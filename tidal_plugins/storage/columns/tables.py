@@ -41,7 +41,9 @@ PASSAGE = {"key": "i8", "entry": "i4", "start": "i4", "end": "i4", "words": "i4"
 NAMED = ("kind", "channel", "role", "speaker", "thread", "source", "tags")
 """The columns of an entry whose values are names, as numbers; −1 stands for none."""
 
-CHANGING = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
+CHANGING = (
+    "importance", "valence", "weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at",
+)  # fmt: skip
 """The columns of an entry that change in place."""
 
 FEW = 16

@@ -46,6 +46,9 @@ _FILED = ("tagged", "facets")
 _INSERT = Insert("entries", ("scope", "changed"), {"key": NUMBER, **_TYPES}, filed=_FILED)
 _SET = Update("entries", ("changed",), {**_TYPES, "key": NUMBER}, filed=_FILED)
 _SET_TIER = Update("entries", ("changed",), {**_OF_TIER, "key": NUMBER})
+_APPRAISAL = ("importance", "valence", "arousal", "emotions", "checksum")
+_APPRAISE = Update("entries", ("changed",), {**{name: _TYPES[name] for name in _APPRAISAL}, **_OF_TIER, "key": NUMBER})
+_PLACES = [COLUMNS.index(name) for name in (*_APPRAISAL, *_OF_TIER)]
 
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _BY_ID = f"{_SELECT} FROM $by_id"
@@ -232,13 +235,17 @@ class EntryStore(SQLStore, Entries):
             self._drop_passages(scope, [known[item.id].key for item in anew])
         # Usually only the tier is new, which an equal checksum shows.
         tiers = [i for i in items if i.record.passages is None and i.row[len(FIXED)] == known[i.id].checksum]
-        same = {item.id for item in tiers}
+        appraised = [item for item in items if item.record.appraised]
+        same = {item.id for item in (*tiers, *appraised)}
         changed = [item for item in items if item.id not in same]
         if left := [known[item.id].key for item in changed if item.record.passages is None]:
             self._note_gone(scope, left)
         if tiers:
             rows = [(*item.row[len(FIXED) + 1 :], known[item.id].key) for item in tiers]
             self._update(scope, _SET_TIER, (place.change,), rows)
+        if appraised:
+            rows = [(*(item.row[at] for at in _PLACES), known[item.id].key) for item in appraised]
+            self._update(scope, _APPRAISE, (place.change,), rows)
         if changed:
             self._update(scope, _SET, (place.change,), [(*item.row, known[item.id].key) for item in changed])
             self._add_volumes(scope, (known[item.id].volume for item in changed), -1)

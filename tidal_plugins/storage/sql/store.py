@@ -283,7 +283,9 @@ def _step(row: Row, scope: Scope) -> Step:
     return Step(node, target if forward else source, forward, id_, kind, weight, time_or_none(anchored_at))
 
 
-_APPEND = Insert("log", ("scope", "name"), {"seq": NUMBER, "key": TEXT, "at": NUMBER, "value": TEXT, "checksum": BYTES})
+_APPEND = Insert(
+    "log", ("scope",), {"name": TEXT, "seq": NUMBER, "key": TEXT, "at": NUMBER, "value": TEXT, "checksum": BYTES}
+)
 _DELETE = "DELETE FROM @log AS line WHERE scope = ? AND name = ? AND"
 _BEYOND = f"{_DELETE} seq <= (SELECT seq FROM @log WHERE scope = ? AND name = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)"
 _BEFORE = f"""{_DELETE} at < ? AND EXISTS (
@@ -311,7 +313,19 @@ class LogStore(SQLStore, Log):
     """Stores lines as rows."""
 
     def append_log(self, scope: Scope, log: str, lines: Iterable[Line]) -> list[int]:
-        rows = [(log, line.key, to_micros(line.at), to_json(line.value)) for line in lines]
+        return self._append(scope, [(log, line.key, to_micros(line.at), to_json(line.value)) for line in lines])
+
+    def append_logs(self, scope: Scope, lines: Mapping[str, Collection[Line]]) -> None:
+        self._append(
+            scope,
+            [
+                (log, line.key, to_micros(line.at), to_json(line.value) if line.value else "{}")
+                for log, some in lines.items()
+                for line in some
+            ],
+        )
+
+    def _append(self, scope: Scope, rows: Sequence[Row]) -> list[int]:
         for row in rows:
             self.dialect.check(row)
         with self.transaction():
@@ -319,8 +333,10 @@ class LogStore(SQLStore, Log):
                 return []
             key = self._writable_scope(scope)
             seqs = self._new_lines(scope, len(rows))
-            numbered = [(seq, *row[1:], checksum(scope, seq, *row)) for seq, row in zip(seqs, rows, strict=True)]
-            self._insert(scope, _APPEND, (key, log), numbered)
+            numbered = [
+                (row[0], seq, *row[1:], checksum(scope, seq, *row)) for seq, row in zip(seqs, rows, strict=True)
+            ]
+            self._insert(scope, _APPEND, (key,), numbered)
             return list(seqs)
 
     def read_log(

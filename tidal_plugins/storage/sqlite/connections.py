@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import islice
 from math import inf
@@ -198,6 +198,17 @@ class Connections(Deadlines):
     def created(self) -> set[Scope]:
         """Return the scopes that the open transaction has added or mended."""
         return self._block.created if self._block is not None else set()
+
+    @property
+    def ahead(self) -> dict[tuple[int, str, str], tuple[Any, ...] | None]:
+        """Return the rows of documents that the open transaction has read ahead."""
+        block = self._block
+        return block.ahead if block is not None and block.writes else {}
+
+    def given(self, last: Mapping[str, int]) -> None:
+        """Take note of the last numbers that rows had, by table, as the open transaction has read them."""
+        if self._block is not None:
+            self._block.last = {**last, **self._block.last}
 
     def next_numbers(self, table: str, last: str, count: int) -> range:
         """Return numbers for new rows of a table. Call it inside the transaction that stores them.

@@ -15,7 +15,7 @@ from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import IDS
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
 from tidal_plugins.storage.sqlite.search import check_size, note_gone
-from tidal_plugins.storage.sqlite.store import ScopeRow, SQLiteBase, figures, mark, scope_of
+from tidal_plugins.storage.sqlite.store import LAST_SEQ, ScopeRow, SQLiteBase, figures, mark, scope_of
 
 _INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'
 _LAST_PASSAGE = """
@@ -70,7 +70,10 @@ _LAST = """
     SELECT max(coalesce(max(key), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'), 0))
     FROM entries
 """
-_CHANGE = f"UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes, ({_LAST})"
+_CHANGE = f"""
+    UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ?
+    RETURNING changes, ({_LAST}), (SELECT length(vector) FROM vectors LIMIT 1), ({_LAST_PASSAGE}), ({LAST_SEQ})
+"""
 _EXISTING = "SELECT e.id, e.key, e.checksum FROM $by_id"
 _SCOPES = """
     SELECT EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {}),
@@ -120,12 +123,16 @@ class SQLiteEntries(SQLiteBase, EntryStore):
         return [row for row in rows if row[0] in asked]
 
     def _place(self, scope: Scope, prepared: Sequence[Prepared], *, new: bool) -> Place:
-        check_size(self._db, (unit for item in prepared for unit in item.units))
         key, ids = self._writable_scope(scope) if new else self._key(scope), [item.id for item in prepared]
         rows = self._query(ENTRIES, scope, _EXISTING, self.dialect.array(ids), key)
         known = {id_: Known(*row) for id_, *row in rows}
         # A scope whose row is damaged and could not be mended has the change 1.
-        [(change, last)] = self._db.rows(_CHANGE, key) or [(1, self._db.one(_LAST))]
+        changed = self._db.rows(_CHANGE, key)
+        change, last, size, *others = changed[0] if changed else (1, self._db.one(_LAST), None)
+        self._db.given(dict(zip(("passages", "log"), map(int, others), strict=False)))
+        units = [unit for item in prepared for unit in item.units if unit is not None]
+        if any(unit.nbytes != size for unit in units):
+            check_size(self._db, units)
         return Place(known, int(change), range(int(last) + 1, int(last) + 1 + len(ids)))
 
     def _add_passages(self, scope: Scope, entries: Sequence[Indexed], place: Place) -> None:
@@ -133,6 +140,10 @@ class SQLiteEntries(SQLiteBase, EntryStore):
 
     def _drop_passages(self, scope: Scope, entries: Sequence[int]) -> None:
         unindex(self._db, self._key(scope), entries)
+
+    def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
+        self._db.ahead.clear()  # a whole scope goes with its documents
+        return super().erase(scope, ids)
 
     def _note_gone(self, scope: Scope, entries: Sequence[int]) -> None:
         note_gone(self._db, self._key(scope), entries)

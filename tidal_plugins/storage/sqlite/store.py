@@ -6,18 +6,28 @@ the table of scopes. If number and path of a row disagree, the number that other
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from tidal_plugins.errors import Corrupt, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.reports import Fault
+from tidal_plugins.storage.base import STORE
 from tidal_plugins.storage.capabilities import Listing, Listings, Names
 from tidal_plugins.storage.damage import DOCUMENTS, LINKS, SCOPES, UNKNOWN, VOLUMES, noticed
 from tidal_plugins.storage.rows import Row, from_json, hashed, number_of, path_of
 from tidal_plugins.storage.sql.dialect import Insert, SQLStore, Update
-from tidal_plugins.storage.sql.store import COPIES, OF_LINK, STRONGEST, THESE, DocumentStore, LinkStore, LogStore
+from tidal_plugins.storage.sql.store import (
+    COPIES,
+    CURRENT,
+    OF_LINK,
+    STRONGEST,
+    THESE,
+    DocumentStore,
+    LinkStore,
+    LogStore,
+)
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import SQLITE
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
@@ -169,7 +179,13 @@ _VERSIONS = f"""
         SELECT 1 FROM earlier_documents e WHERE e.scope = d.scope AND e.collection = d.collection AND e.key = d.key
     ) FROM documents d WHERE {THESE}
 """
-_LAST_SEQ = """
+_AHEAD = """
+    SELECT d.scope, d.collection, d.key, d.value, d.version, d.checksum, EXISTS (
+        SELECT 1 FROM earlier_documents e WHERE e.scope = d.scope AND e.collection = d.collection AND e.key = d.key
+    ) FROM json_each(?) j CROSS JOIN documents d
+    WHERE d.scope = j.value ->> 0 AND d.collection = j.value ->> 1 AND d.key = j.value ->> 2
+"""
+LAST_SEQ = """
     SELECT max(coalesce(max(seq), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'log'), 0)) FROM log
 """
 _ANY = "SELECT EXISTS (SELECT 1 FROM json_each(?2) k CROSS JOIN links l WHERE l.scope = ?1 AND l.kind = k.value)"
@@ -181,7 +197,40 @@ _LOGS = "SELECT DISTINCT scope, name FROM log"
 class SQLiteDocuments(SQLiteBase, DocumentStore):
     """Documents in a file, for which the one lock of all writers is enough."""
 
+    def read_ahead(self, places: Mapping[Scope, Mapping[str, Collection[str]]]) -> None:
+        asked: dict[tuple[int, str, str], tuple[Any, ...] | None] = {
+            (self._key(scope), collection, key): None
+            for scope, collections in places.items()
+            for collection, keys in collections.items()
+            for key in keys
+        }
+        with noticed() as damaged:
+            rows = self._query(DOCUMENTS, STORE, _AHEAD, self.dialect.array(list(asked)))
+        if not damaged:  # else each is read by itself, and what is damaged is noted where it belongs
+            asked.update({(scope, row[0], row[1]): tuple(row) for scope, *row in rows})
+            self._db.ahead.update(asked)
+
+    def _of_keys(
+        self, table: str, scope: Scope, collection: str, keys: Collection[str], page: bool, values: Row
+    ) -> list[Row]:
+        if not page and table == CURRENT and (known := self._ahead(scope, collection, keys)) is not None:
+            return [row[:-1] for row in sorted(known)]
+        return super()._of_keys(table, scope, collection, keys, page, values)
+
+    def _now_at(self, scope: Scope, collection: str, versions: Mapping[str, int]) -> None:
+        for key in versions:
+            self._db.ahead.pop((self._key(scope), collection, key), None)
+
+    def _ahead(self, scope: Scope, collection: str, keys: Collection[str]) -> list[tuple[Any, ...]] | None:
+        """Return the rows of documents that were all read ahead, or ``None``."""
+        ahead, number = self._db.ahead, self._key(scope)
+        if not ahead or any((number, collection, key) not in ahead for key in keys):
+            return None
+        return [row for key in set(keys) if (row := ahead[number, collection, key]) is not None]
+
     def _versions(self, scope: Scope, collection: str, keys: Sequence[str]) -> tuple[dict[str, int], bool]:
+        if (known := self._ahead(scope, collection, keys)) is not None:
+            return {row[1]: int(row[3] or 0) for row in known}, any(row[-1] for row in known)
         rows = self._query(DOCUMENTS, scope, _VERSIONS, self._key(scope), collection, self.dialect.array(keys))
         return {key: int(version or 0) for key, version, _ in rows}, any(earlier for _, _, earlier in rows)
 
@@ -190,7 +239,7 @@ class SQLiteLog(SQLiteBase, LogStore):
     """Logs in a file."""
 
     def _new_lines(self, scope: Scope, count: int) -> Sequence[int]:
-        return self._db.next_numbers("log", _LAST_SEQ, count)
+        return self._db.next_numbers("log", LAST_SEQ, count)
 
     @contextmanager
     def _claiming(self, scope: Scope) -> Iterator[Scope]:
@@ -232,7 +281,7 @@ class SQLiteListing(SQLiteBase, Listings):
                 table: [(scopes[key], str(name)) for key, name in self._db.rows(sql, *given) if key in scopes]
                 for table, sql, given in (("documents", _COLLECTIONS, (COPIES,)), ("log", _LOGS, ()))
             }
-            last = int(self._db.one(_LAST_SEQ) or 0)
+            last = int(self._db.one(LAST_SEQ) or 0)
         bearers = {scopes[key] for key in there if key in scopes} | {one for rows in named.values() for one, _ in rows}
 
         def names(scope: Scope, table: str) -> tuple[str, ...]:

@@ -251,9 +251,11 @@ class Columns(ABC):
         """Return the vectors of all passages of entries, without those that have none."""
         place, passages = self.passages_of(rows)
         there = self.arrays.passages["unit"][passages] >= 0
-        passages, owners = passages[there], self.ids(rows[place[there]])
+        passages, place = passages[there], place[there]
+        if not (intact := (units := self.units(passages)).any(axis=1)).all():
+            passages, place, units = passages[intact], place[intact], units[intact]
         spans = (self.arrays.passages[name][passages].tolist() for name in ("start", "end", "words"))
-        return PassageVectors([Span(*values) for values in zip(owners, *spans, strict=True)], self.units(passages))
+        return PassageVectors([Span(*values) for values in zip(self.ids(rows[place]), *spans, strict=True)], units)
 
     def near(self, rows: Rows, reach: int, where: Where) -> Near:
         """Return what stands at most ``reach`` places from entries in their threads, counting only what passes."""

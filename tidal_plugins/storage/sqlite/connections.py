@@ -29,6 +29,7 @@ from tidal_plugins.storage.sqlite.opening import (
     Key,
     checked_path,
     is_damaged,
+    let_compare,
     let_count,
     open_file,
     translated,
@@ -472,8 +473,9 @@ class Connections(Deadlines):
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        """Let a connection wait for the locks of other processes, and count words."""
+        """Let a connection wait for the locks of other processes, count words and compare signs."""
         let_count(connection)
+        let_compare(connection)
         self._waits[connection] = wait = LockWait(self._busy_timeout)
         connection.set_busy_handler(wait)
 

@@ -342,6 +342,15 @@ def let_count(connection: apsw.Connection) -> None:
     connection.register_fts5_function("times", _times)
 
 
+def let_compare(connection: apsw.Connection) -> None:
+    """Give a connection the SQL functions of sqlite-vec, for the distance of signs."""
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(sqlite_vec.loadable_path())
+    finally:
+        connection.enable_load_extension(False)
+
+
 def _times(found: apsw.FTS5ExtensionApi, *_: object) -> int:
     return found.inst_count
 

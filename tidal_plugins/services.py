@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from math import inf
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop, AffectTuning
-from tidal_plugins.background import KINDS, Handlers
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.invalidation import SupersessionTuning
-from tidal_plugins.graph.handlers import AgentModel
-from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
-from tidal_plugins.ingestion.tombstones import missing
-from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import Jobs, JobTuning
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
@@ -58,8 +54,12 @@ from tidal_plugins.storage.sqlite.opening import Key
 from tidal_plugins.validation import check_flag, check_number
 
 if TYPE_CHECKING:
+    from tidal_plugins.background import Handlers
     from tidal_plugins.dossiers.dossier import Dossiers
+    from tidal_plugins.ingestion.writer import Writer
+    from tidal_plugins.jobs.handler import Handler
     from tidal_plugins.maintenance.thread import Maintenance
+    from tidal_plugins.model.delimiters import Delimiters
     from tidal_plugins.storage.postgres.replica import ReplicaReads
 
 
@@ -111,39 +111,40 @@ def assemble(
     """Return the services of an open store. Each part is made of those before it."""
     replica = None if settings.storage.read_url is None else open_replica(storage, settings.storage)
     embedder, own = StoreEmbedder(components.embeds, storage), secret(storage)
-    model = AgentModel(summariser=components.summariser)
     emotion = DefaultEmotion(lambda: embedder.embedder) if components.emotion is ... else components.emotion
-    jobs = Jobs(storage, settings[JobTuning], clock, Throttle(settings[JobTuning].quiet), KINDS)
-    redaction = Redaction(components.redactor or DefaultRedactor(), settings.recording.secrets, own)
-    writer = Writer(storage, embedder, settings, own, jobs, model, redaction, components.claim_extractor)
+    jobs = Jobs(storage, settings[JobTuning], clock, Throttle(settings[JobTuning].quiet), _kinds)
     recaller = Recaller(storage, embedder, settings, Boosts(storage, settings), components.reranker)
     reader = recaller if replica is None else _on_replica(recaller, replica)
-    handlers = Handlers.of(writer, components.tagger, components.graph_extractor)
-    worker = Worker(
-        jobs,
-        handlers.in_order(graph=settings.graph.enabled),
-        threaded=settings.graph.background and not read_only,
-    )
     salt(storage)  # a new store gets its salt before anything is written
     if not read_only:
         scrub(storage)  # a forgetting may have been interrupted
-    return Services(
+    services = Services(
         storage=storage,
-        writer=writer,
+        embedder=embedder,
+        key=own,
         recaller=recaller,
-        reader=federation(reader, peers, writer.forgotten) if peers else reader,
+        reader=reader,
         affect=AffectLoop(storage, emotion, settings[AffectTuning]),
         settings=settings,
         preparations=Preparations(),
         jobs=jobs,
-        handlers=handlers,
-        worker=worker,
+        threaded=settings.graph.background and not read_only,
         components=components,
         peers=peers,
         path=path_of(storage),
         clock=clock,
         replica=replica,
     )
+    if not peers:
+        return services
+    return replace(services, reader=federation(reader, peers, lambda *asked: services.writer.forgotten(*asked)))
+
+
+def _kinds() -> Sequence[str]:
+    """Return the kinds of jobs."""
+    from tidal_plugins.background import KINDS
+
+    return KINDS
 
 
 def _on_replica(recaller: Recaller, replica: ReplicaReads) -> Recaller:
@@ -189,26 +190,63 @@ class Components:
         return OnnxEmbedder() if self.embedder is None else self.embedder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Services:
-    """The parts that every view of one store shares. Methods make the parts of one scope."""
+    """The parts that every view of one store shares. Methods make the parts of one scope.
+
+    What a recall does not need is made, and its modules are loaded, when it is first used.
+    """
 
     storage: Storage
-    writer: Writer
+    embedder: StoreEmbedder
+    key: bytes
+    """The store's own secret."""
     recaller: Recaller
     reader: Recaller | Federation
     affect: AffectLoop
     settings: Settings
     preparations: Preparations
     jobs: Jobs
-    handlers: Handlers
-    worker: Worker
+    threaded: bool
+    """Whether jobs are done in the background."""
     components: Components
     peers: Sequence[Peer]
     path: str
     clock: Callable[[], datetime]
     replica: ReplicaReads | None
     upkeep: list[Maintenance] = field(default_factory=list)
+
+    @cached_property
+    def writer(self) -> Writer:
+        from tidal_plugins.graph.handlers import AgentModel
+        from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
+        from tidal_plugins.ingestion.writer import Writer
+
+        components, settings = self.components, self.settings
+        redaction = Redaction(components.redactor or DefaultRedactor(), settings.recording.secrets, self.key)
+        model, reader = AgentModel(summariser=components.summariser), components.claim_extractor
+        return Writer(self.storage, self.embedder, settings, self.key, self.jobs, model, redaction, reader)
+
+    @cached_property
+    def handlers(self) -> Handlers:
+        """Return those who do the jobs."""
+        from tidal_plugins.background import Handlers
+
+        return Handlers.of(self.writer, self.components.tagger, self.components.graph_extractor)
+
+    @cached_property
+    def worker(self) -> Worker:
+        def handlers() -> Sequence[Handler[Any]]:
+            return self.handlers.in_order(graph=self.settings.graph.enabled)
+
+        return Worker(self.jobs, handlers, threaded=self.threaded)
+
+    @property
+    def delimiters(self) -> Delimiters:
+        """Return the delimiters that this store puts around recalled text."""
+        from tidal_plugins.model.delimiters import Delimiters
+
+        return Delimiters(self.key)
 
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
@@ -237,7 +275,7 @@ class Services:
             request.now.astimezone(settings.zone),
             settings[WhisperTuning],
             settings[SupersessionTuning].sure,
-            self.writer.delimiters,
+            self.delimiters,
             self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
 
@@ -268,6 +306,8 @@ class Services:
             if id in found:
                 damaged.pop(A_PAGE, None)
         if id not in found:
+            from tidal_plugins.ingestion.tombstones import missing
+
             raise missing(self.storage, scope, id)
         return found[id]
 

@@ -264,9 +264,10 @@ class Buffer:
         """Have some passages of columns, in that order. ``places`` are the rows of entries now, by the former."""
         units = other._passages.view()["unit"][rows]
         self._units, self._passages = other._units.taken(units[units >= 0]), other._passages.taken(rows)
+        passages, every = self._passages.view(), np.arange(self._passages.rows)
+        numbers = np.where(units >= 0, np.cumsum(units >= 0) - 1, -1)
+        self._passages.change(every, {"entry": places[passages["entry"]], "unit": numbers})
         passages = self._passages.view()
-        passages["entry"][:] = places[passages["entry"]]
-        passages["unit"][:] = np.where(units >= 0, np.cumsum(units >= 0) - 1, -1)
         self._entries.change(
             np.arange(self._entries.rows), dict.fromkeys(OF_PASSAGES, np.zeros(self._entries.rows, np.int32))
         )

@@ -16,10 +16,10 @@ from tests.inside import storage_of
 from tests.tuned import tuned
 from tests.waiting import eventually
 from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, ReadOnly, Settings, StorageError, TidalMemory
+from tidal_plugins.background import KINDS
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, JobTuning, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
-from tidal_plugins.background import KINDS
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import NOON, FrozenClock
 

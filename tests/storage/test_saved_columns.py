@@ -29,8 +29,8 @@ from tidal_plugins.storage.columns.tables import PASSAGE
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sql import search as background
-from tidal_plugins.storage.sqlite import search as seeking
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
+from tidal_plugins.storage.sqlite import search as seeking
 from tidal_plugins.storage.sqlite.search import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 

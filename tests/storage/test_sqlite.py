@@ -354,7 +354,9 @@ def test_erased_text_and_vectors_leave_no_bytes_behind(path: Path, seed: int) ->
     assert store.scrub()
     kept = set(names) - gone - set(names[:50])
     vocabulary = raw(path)
-    assert list(vocabulary.execute("SELECT passage FROM signs ORDER BY passage")) == list(vocabulary.execute("SELECT key FROM passages ORDER BY key"))
+    assert list(vocabulary.execute("SELECT passage FROM signs ORDER BY passage")) == list(
+        vocabulary.execute("SELECT key FROM passages ORDER BY key")
+    )
     vocabulary.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, keywords, row)")
     terms = {re.sub(r"^s\d+x", "", row[0]) for row in vocabulary.execute("SELECT term FROM words")}
     vocabulary.close()

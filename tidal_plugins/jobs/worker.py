@@ -33,7 +33,8 @@ the process down."""
 
 
 class Worker:
-    """Does the jobs of the scopes that it was called for, kind after kind in the order of ``handlers``, which are made when there is something to do.
+    """Does the jobs of the scopes that it was called for, kind after kind in the order of ``handlers``, which
+    are made when there is something to do.
 
     The thread begins with the first call, ends when there is nothing to do, when it is stopped and with the process. A
     child process after ``fork`` has none until it calls.

@@ -195,7 +195,10 @@ def _borrowed(pool: Pool, nearness: Reals, words: Words, asks: Flags, weights: R
     pairs = {(row, other, places) for row, other, places in beside if row in at and other in at}
     pairs |= {(other, row, -places) for row, other, places in pairs}  # each pair of neighbours either way
     key = pool.near.columns.arrays.key  # in the order stored, whatever the rows are, so that sums are the same
-    ordered = [(at[row], at[other], places) for row, other, places in sorted(pairs, key=lambda each: (*key[[*each[:2]]], each[2]))]
+    ordered = [
+        (at[row], at[other], places)
+        for row, other, places in sorted(pairs, key=lambda each: (*key[[*each[:2]]], each[2]))
+    ]
     lender, borrower, places = np.array(ordered, np.int64).reshape(-1, 3).T
     answer = np.where(asks[lender], weights.answer, 1.0)
     lifts = leaning(words[borrower], words[lender], weights.turn) * lent(

@@ -147,7 +147,7 @@ class Columns(ABC):
         if not len(arrays.vectored):
             return Found.none()
         if arrays.codes is None:
-            return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
+            return self.best(arrays.vectored.astype(np.int64), self.cosines_of_all(unit), k, where)
         size = candidates(k, len(arrays.vectored))
         while True:
             passages = self._likely(arrays.codes, unit, size, where)
@@ -166,7 +166,7 @@ class Columns(ABC):
         if len(rows) < min(size, len(vectored)):
             chosen = np.flatnonzero(self.passes(np.arange(self.arrays.rows), where)[entry[vectored]])
             rows = codes.nearest(unit, size, lambda rows: np.ones(len(rows), bool), chosen)
-        return np.sort(vectored[rows])
+        return np.sort(vectored[rows]).astype(np.int64)
 
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.

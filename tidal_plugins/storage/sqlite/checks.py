@@ -133,7 +133,9 @@ class CheckStore(SQLiteBase, SQLChecks):
                     self._db.run(_NO_KEYWORDS)
                 mend_rows(self._db)
                 self._db.run(_REBUILD)
-                for passage, scope, vector in self._db.readable("vectors", "SELECT passage, scope, vector FROM vectors"):
+                for passage, scope, vector in self._db.readable(
+                    "vectors", "SELECT passage, scope, vector FROM vectors"
+                ):
                     self._db.run("INSERT OR IGNORE INTO signs VALUES (?, ?, ?)", passage, scope, signs_of(vector))
                 forgive(self._db.get())
             if damaged:
@@ -198,8 +200,7 @@ class CheckStore(SQLiteBase, SQLChecks):
 
     def _signs(self) -> Iterator[Fault]:
         wrong = sum(
-            (of, signs) != (scope, signs_of(vector))
-            for scope, vector, of, signs in self._db.readable("signs", _SIGNS)
+            (of, signs) != (scope, signs_of(vector)) for scope, vector, of, signs in self._db.readable("signs", _SIGNS)
         )
         if wrong:
             yield Fault("signs", "", f"{wrong} are not those of the vectors", True)

@@ -45,9 +45,11 @@ MORE = 2
 """Times as many passages are compared by their vectors as where codes are about the mean: of 100,000 vectors near those
 of real sentences, 500 chosen by signs held .998 of the hundred nearest, and 250 chosen by codes .98 (measured)."""
 
-SIGNS = "signs"
 FIRST = 512
 """Passages with a word whose lengths are read at first; each time that these do not do, four times as many."""
+
+SIGNS = "signs"
+"""The name of their table, for what is noted of damage."""
 
 _ENTRIES = f"""
     SELECT e.id, e.key, kind, channel, role, speaker, thread, source, nullif(tags, '[]'), {NUMBERS}
@@ -55,20 +57,20 @@ _ENTRIES = f"""
 """
 _PASSAGES = """
     SELECT p.key, p.entry, p.start, p."end", p.words, EXISTS (SELECT 1 FROM signs s WHERE s.passage = p.key),
-    p.checksum, e.id FROM json_each(?) j CROSS JOIN entries e ON e.key = j.value CROSS JOIN passages p ON p.entry = e.key
-    WHERE e.scope = ?
+    p.checksum, e.id FROM json_each(?) j CROSS JOIN entries e ON e.key = j.value
+    CROSS JOIN passages p ON p.entry = e.key WHERE e.scope = ?
 """
-_DISTANCE = "vec_distance_hamming(vec_bit(?1), vec_bit(s.signs))"
+_DISTANCE = "vec_distance_hamming(vec_bit(?), vec_bit(s.signs))"
 _NEAREST = f"""
-    SELECT s.passage FROM signs s WHERE s.scope = ?2 AND length(s.signs) = length(?1) ORDER BY {_DISTANCE} LIMIT ?3
+    SELECT s.passage FROM signs s WHERE s.scope = ? AND length(s.signs) = ? ORDER BY {_DISTANCE} LIMIT ?
 """
 _PASSING = """
     SELECT p.key, p.entry, p.words FROM json_each(?) j CROSS JOIN passages p ON p.key = j.value
     CROSS JOIN entries e ON e.key = p.entry WHERE {}
 """
 _NEAREST_PASSING = f"""
-    SELECT p.key, p.entry FROM entries e CROSS JOIN passages p ON p.entry = e.key CROSS JOIN signs s ON s.passage = p.key
-    WHERE length(s.signs) = length(?1) AND {{}} ORDER BY {_DISTANCE} LIMIT ?2
+    SELECT p.key, p.entry FROM entries e CROSS JOIN passages p ON p.entry = e.key
+    CROSS JOIN signs s ON s.passage = p.key WHERE length(s.signs) = ? AND {{}} ORDER BY {_DISTANCE} LIMIT ?
 """
 _KEYS = "SELECT e.key FROM json_each(?) j CROSS JOIN entries e ON e.key = j.value WHERE {}"
 _HELD = "SELECT entries FROM volumes WHERE scope = ?"
@@ -108,17 +110,17 @@ class SoughtColumns(StoredColumns):
         held = sum(number for (number,) in self._db.all_readable(VOLUMES, _HELD, self._number))
         size = MORE * (max(CANDIDATES, PER_ENTRY * k) + held // SHARE)
         with self._bounded():
-            near = [key for (key,) in self._db.all_readable(SIGNS, _NEAREST, signs, self._number, size)]
+            near = [key for (key,) in self._db.all_readable(SIGNS, _NEAREST, self._number, len(signs), signs, size)]
             passing = [row[:2] for row in self._passing(near, filter_)]
             if len(passing) < min(k, len(near)) and len(near) == size:  # the filter lets few of the nearest through
-                sql = _numbered(_NEAREST_PASSING.format(filter_.sql), 3)
-                passing = self._db.all_readable(ENTRIES, sql, signs, size, *filter_.parameters)
+                sql = _NEAREST_PASSING.format(filter_.sql)
+                passing = self._db.all_readable(ENTRIES, sql, len(signs), *filter_.parameters, signs, size)
             passing.sort()
             found = self._source.stored_units([key for key, _ in passing])
         self._units |= found
-        if damaged := [entry for key, entry in passing if key not in found]:
-            for id_ in dict.fromkeys(self.ids(rows[rows >= 0] if len(rows := self._read(damaged)) else rows)):
-                note(VECTORS, id_)
+        damaged = self._read(entry for key, entry in passing if key not in found)
+        for id_ in dict.fromkeys(self.ids(damaged[damaged >= 0])):
+            note(VECTORS, id_)
         if not (passing := [(key, entry) for key, entry in passing if key in found]):
             return Found.none()
         keys = np.array(passing, np.int64).reshape(-1, 2)
@@ -133,7 +135,9 @@ class SoughtColumns(StoredColumns):
             place, keys, times = found[np.lexsort((found[:, 1], found[:, 0]))].T
             passages, total = self._source.corpus()
             mean = total / max(passages, 1) or 1.0
-            weights = np.array([rarity(passages, having) for having in np.bincount(place, minlength=len(words)).tolist()])
+            weights = np.array(
+                [rarity(passages, having) for having in np.bincount(place, minlength=len(words)).tolist()]
+            )
             known, at = np.unique(keys, return_inverse=True)
             # A passage has at least as many words as were found in it, and counts the more the shorter it is.
             bounds = _scores(at, weights[place], times, np.bincount(at, times, len(known)), mean)
@@ -256,11 +260,5 @@ class SoughtColumns(StoredColumns):
 
 def _scores(at: Rows, weights: Any, times: Rows, lengths: Any, mean: float, count: int = 0) -> NDArray[np.float64]:
     """Return the BM25 of passages, of each the sum over its words. ``at`` are the places of passages."""
-    return np.bincount(at, weights * frequency(times, lengths[at], mean), max(count, len(lengths)))
-
-
-def _numbered(sql: str, first: int) -> str:
-    """Return a statement whose bare ``?`` follow those that have numbers."""
-    head, *rest = sql.replace("?1", "\0").replace("?2", "\1").split("?")
-    parts = [head, *(f"?{number}{part}" for number, part in enumerate(rest, first))]
-    return "".join(parts).replace("\0", "?1").replace("\1", "?2")
+    found = np.bincount(at, weights * frequency(times, lengths[at], mean), max(count, len(lengths)))
+    return np.asarray(found, np.float64)

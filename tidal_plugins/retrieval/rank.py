@@ -304,7 +304,7 @@ def _told(parts: Mapping[str, Reals]) -> dict[str, Reals]:
 
 def _valence(found: Candidates) -> Reals:
     """Return the valence of entries. One without affect, such as a document, counts as neutral."""
-    return found.columns.arrays.valence[found.rows]
+    return found.columns.arrays.valence[found.rows].astype(np.float64)
 
 
 class Traits:

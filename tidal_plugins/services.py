@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
 from math import inf
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop, AffectTuning
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.model.delimiters import Delimiters
     from tidal_plugins.storage.postgres.replica import ReplicaReads
+
+T = TypeVar("T")
 
 
 def open_services(
@@ -215,9 +217,33 @@ class Services:
     clock: Callable[[], datetime]
     replica: ReplicaReads | None
     upkeep: list[Maintenance] = field(default_factory=list)
+    _made: dict[str, Any] = field(default_factory=dict, init=False)
+    _making: Any = field(default_factory=threading.RLock, init=False)
 
-    @cached_property
+    @property
     def writer(self) -> Writer:
+        return self._once(self._writer)
+
+    @property
+    def handlers(self) -> Handlers:
+        """Return those who do the jobs."""
+        return self._once(self._handlers)
+
+    @property
+    def worker(self) -> Worker:
+        return self._once(self._worker)
+
+    def _once(self, make: Callable[[], T]) -> T:
+        """Return what is made when it is first asked for, by one thread."""
+        name = make.__name__
+        if name not in self._made:
+            with self._making:
+                if name not in self._made:
+                    self._made[name] = make()
+        made: T = self._made[name]
+        return made
+
+    def _writer(self) -> Writer:
         from tidal_plugins.graph.handlers import AgentModel
         from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
         from tidal_plugins.ingestion.writer import Writer
@@ -227,15 +253,12 @@ class Services:
         model, reader = AgentModel(summariser=components.summariser), components.claim_extractor
         return Writer(self.storage, self.embedder, settings, self.key, self.jobs, model, redaction, reader)
 
-    @cached_property
-    def handlers(self) -> Handlers:
-        """Return those who do the jobs."""
+    def _handlers(self) -> Handlers:
         from tidal_plugins.background import Handlers
 
         return Handlers.of(self.writer, self.components.tagger, self.components.graph_extractor)
 
-    @cached_property
-    def worker(self) -> Worker:
+    def _worker(self) -> Worker:
         def handlers() -> Sequence[Handler[Any]]:
             return self.handlers.in_order(graph=self.settings.graph.enabled)
 

@@ -25,7 +25,7 @@ ENTRY = {
     "key": "i8", "kind": "i4", "channel": "i4", "role": "i4", "speaker": "i4", "thread": "i4", "source": "i4",
     "tags": "i4", "importance": "f4",
     "occurred_at": "i8", "recorded_at": "i8", "valid_from": "i8", "valid_until": "i8", "valence": "f4",
-    "weight": "f8", "anchored_at": "i8", "half_life": "f4", "cold_at": "i8", "archived_at": "i8", "expires_at": "i8",
+    "weight": "f8", "anchored_at": "i8", "half_life": "f8", "cold_at": "i8", "archived_at": "i8", "expires_at": "i8",
 }  # fmt: skip
 """The columns of an entry, by name, in the order of the rows that an engine gives. Times are in microseconds.
 
@@ -349,7 +349,7 @@ class Arrays:
     valence: NDArray[np.float32]
     weight: NDArray[np.float64]
     anchored_at: NDArray[np.int64]
-    half_life: NDArray[np.float32]
+    half_life: NDArray[np.float64]
     cold_at: NDArray[np.int64]
     archived_at: NDArray[np.int64]
     expires_at: NDArray[np.int64]

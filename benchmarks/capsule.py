@@ -5,13 +5,14 @@
 
 The turns are those of the conversations, told again and again with other numbers, over as many days as it takes at
 forty turns a day. No model is called: vectors are made of words, and a sentence that differs by its numbers alone is
-tagged once. Reading takes what it takes once the jobs have tagged what was recorded.
+tagged once. Reading takes what it takes once the jobs have tagged what was recorded, in seconds of the processor.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import count, islice
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 memory.graph.index_pending()
                 done = size
                 clock.set(NOON + timedelta(days=done / A_DAY))
-                first, *others = timed(lambda _: memory.capsule.read(), range(READINGS))
+                first, *others = timed(lambda _: memory.capsule.read(), range(READINGS), time.process_time)
                 capsule = memory.capsule.read()
                 text, ratio = str(capsule), capsule.ratio or 0.0
                 lines = len(text.splitlines())

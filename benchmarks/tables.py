@@ -120,13 +120,15 @@ PEAK, NOW = "VmHWM", "VmRSS"
 """The names that Linux gives to the most memory that a process has held, and to what it holds."""
 
 
-def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
-    """Return the milliseconds of each call."""
+def timed(
+    call: Callable[[Any], object], items: Iterable[Any], clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
+    """Return the milliseconds of each call, by a ``clock`` in seconds."""
     times = []
     for item in items:
-        start = time.perf_counter()
+        start = clock()
         call(item)
-        times.append(1000 * (time.perf_counter() - start))
+        times.append(1000 * (clock() - start))
     return times
 
 

@@ -16,6 +16,7 @@ import importlib
 import inspect
 import io
 import re
+import shutil
 import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -235,6 +236,28 @@ def test_the_reference_has_every_public_name() -> None:
     ):
         public |= {f"{adapter.__name__}.{name}" for name in adapter.__all__}
     assert public <= shown
+
+
+@pytest.mark.slow
+def test_the_built_pages_are_searched_from_a_folder(tmp_path: Path) -> None:
+    mkdocs, build = (pytest.importorskip(f"mkdocs.{name}") for name in ("config", "commands.build"))
+    from tests.inspect.browser import chromium
+
+    pages = tmp_path / "pages"
+    (pages / "tasks").mkdir(parents=True)
+    shutil.copytree(DOCS / "javascripts", pages / "javascripts")
+    (pages / "index.md").write_text("# Overview\n\nThe heron waits.\n", encoding="utf-8")
+    (pages / "tasks" / "quay.md").write_text("# The quay\n\nThe lantern swings.\n", encoding="utf-8")
+    nav = [{"Overview": "index.md"}, {"Quay": "tasks/quay.md"}]
+    built = mkdocs.load_config(str(ROOT / "mkdocs.yml"), docs_dir=str(pages), site_dir=str(tmp_path / "site"), nav=nav)
+    build.build(built)
+    with chromium(tmp_path / "profile", "file://") as desk:
+        for page, word, found in (("index", "lantern", "The quay"), ("tasks/quay", "heron", "Overview")):
+            tab = desk.open(f"{tmp_path}/site/{page}.html")
+            tab.keyboard.press("s")
+            tab.keyboard.type(word)
+            tab.locator(".md-search-result__item", has_text=found).first.wait_for()
+        assert (desk.foreign, desk.errors) == ([], [])
 
 
 def test_the_error_index_has_every_error() -> None:

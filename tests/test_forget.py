@@ -75,6 +75,8 @@ def test_one_message_is_blanked_in_its_episode_and_the_summary_made_anew(memory:
 def test_forgetting_needs_something_to_forget(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput):
         memory.forget()
+    with pytest.raises(InvalidInput, match="is no id"):
+        memory.forget("The ferry leaves from berth nine.")
     assert memory.forget("unknown").count == memory.forget(source="unknown").count == 0
     assert not memory.forget("unknown")
     assert memory.forget("unknown") == Receipt()

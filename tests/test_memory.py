@@ -54,6 +54,12 @@ def stored(memory: TidalMemory) -> tuple[int, int]:
     return len(episodes), sum(len(episode.entries) for episode in episodes)
 
 
+def test_what_is_printed_says_which_memory_it_is_and_what_came_up(memory: TidalMemory) -> None:
+    assert str(memory) == f"TidalMemory({memory.path!r}, scope=('default',))"
+    memory.record("The ferry leaves from berth nine.", "Noted.")
+    assert str(memory.recall("the ferry", limit=1)) == "1. The ferry leaves from berth nine."
+
+
 # record
 
 
@@ -381,7 +387,7 @@ def test_closing_one_view_closes_all(memory: TidalMemory, of_a_view: bool) -> No
     for closed in (memory, view):
         closed.close()
         calls = (closed.record, closed.remember, closed.recall, closed.whisper, closed.get, closed.forget)
-        for use in (*(partial(call, "x y z") for call in calls), closed.episodes.list, closed.affect.state):
+        for use in (*(partial(call, "hello") for call in calls), closed.episodes.list, closed.affect.state):
             with pytest.raises(Closed):
                 use()
 

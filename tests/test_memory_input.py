@@ -183,6 +183,17 @@ def test_unusable_arguments_are_refused(memory: TidalMemory, method: str) -> Non
         refused(memory, lambda m, placed=placed, named=named: attrgetter(method)(m)(*placed, **named))
 
 
+def test_a_turn_of_another_type_is_told_what_it_should_be(memory: TidalMemory) -> None:
+    turn: Any = {"role": "user", "content": "good text"}
+    assert "user must be a text" in refused(memory, lambda m: m.record(turn))
+    assert "agent must be a text" in refused(memory, lambda m: m.record("good text", turn))
+    assert "must be a Message" in refused(memory, lambda m: m.record(messages=[turn]))
+    number: Any = 7
+    assert "must be str | None, got 7" in refused(memory, lambda m: m.record("good text", thread=number))
+    exchange = Exchange((Message("user", number),), id="1")
+    assert "must be tuple[Message, ...]" in refused(memory, lambda m: m.record_many([exchange]))
+
+
 def test_metadata_must_be_small_json(memory: TidalMemory) -> None:
     large = {"a": "x" * 70_000}
     bad = ({"a": NAN}, {"a": [1, float("inf")]}, {1: "a"}, {"a": b"x"}, {"a": object()}, {"a": {1}})
@@ -229,6 +240,8 @@ def test_an_unusable_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
             TidalMemory(path)  # type: ignore[arg-type]
     with pytest.raises(StorageError):
         TidalMemory(".")
+    with pytest.raises(InvalidInput, match="expanduser"):
+        TidalMemory("~/agent.db")
 
 
 # embedders

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from tests.tables import tables
 from tidal_plugins import InvalidInput, Note, OnnxEmbedder, ToolCall
 
 TABLE = tables("poison.jsonl")
+POISON_FILE = Path(__file__).parents[1] / "benchmarks" / "data" / "poison.jsonl"
 
 ORDERS = [text for (text,) in TABLE["orders"]]
 SHOUTS = [
@@ -134,3 +137,21 @@ def test_shouting_the_same_again_strengthens_nothing(memory: Any) -> None:
     for number in range(1, 9):
         memory.record(SHOUTS[3], thread="a", id=str(number))
     assert (memory.get(first).tier and memory.get(first).tier.weight) == weight
+
+
+POISON = [json.loads(line) for line in POISON_FILE.read_text("utf-8").splitlines()]
+HOSTILE = [row["text"] for row in POISON if row["kind"] != "unrelated"]
+
+
+@pytest.mark.parametrize("source", ["page-{}.html", "one.html"])
+@pytest.mark.parametrize("channel", ["document", "tool"])
+def test_a_hundred_hostile_texts_take_a_quarter_of_the_capsule_s_lines(memory: Any, channel: Any, source: str) -> None:
+    for number in range(5):
+        for said in LIFE:
+            memory.record(f"{said.removesuffix('.')}, and that was in year {number}.", "Noted.", thread=f"day-{number}")
+    for number in range(100):
+        text = HOSTILE[number % len(HOSTILE)]
+        memory.remember(f"{text} Page {number}.", source=source.format(number), channel=channel)
+    lines = [line for line in str(memory.capsule.read()).splitlines() if line.startswith("- ")]
+    written = [line for line in lines if "[mem:" in line]
+    assert 0 < len(written) <= len(lines) / 4

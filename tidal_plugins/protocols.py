@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.shown import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -252,5 +253,8 @@ def reader_of(given: Any) -> TurnReader | None:
 def check_embedder(given: Any) -> None:
     """Raise ``InvalidInput`` for anything that is no embedder. Reads no dimensions, since that may load a model."""
     if isinstance(given, type) or not callable(getattr(given, "embed", None)):
-        name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-        raise InvalidInput(f"an embedder has dimensions and a method embed, got {name}; adapters wrap models")
+        name = f"the class {given.__name__}" if isinstance(given, type) else shown(given)
+        raise InvalidInput(
+            f"an embedder has dimensions and a method embed, such as OnnxEmbedder(), SentenceTransformerEmbedder(name) "
+            f"or LangChainEmbedder(embeddings), got {name}"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
@@ -268,7 +269,8 @@ def shaped(value: T, kind: Any, name: str) -> T:
     for field, hint in _hints(kind).items():
         given = getattr(value, field)
         if not _fits(given, hint):
-            raise InvalidInput(f"{field} of {name} cannot be {shown(given)}: see {kind.__name__} for what it may be")
+            expected = re.sub(r"<class '|'>|\b(?:\w+\.)+", "", str(hint))  # ``str | None``, without names of modules
+            raise InvalidInput(f"{field} of {name} must be {expected}, got {shown(given)}: see {kind.__name__}")
     return value
 
 

@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
@@ -32,7 +33,7 @@ from langchain_tidal.messages import (
 )
 from langchain_tidal.models import summariser_of
 from langchain_tidal.run import Scope, place_of
-from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
+from tidal_plugins import Exchange, InvalidInput, Message, StorageError, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
@@ -46,8 +47,10 @@ from tidal_plugins.turns import (
     WrittenMessage,
     checked_memory,
     drop_kept,
+    going_on,
     read_kept,
 )
+from tidal_plugins.validation import check_int
 
 OVERFLOWN = 0.7
 """Share of what a provider refused that is sent instead."""
@@ -148,8 +151,10 @@ class ContextMemory:
             raise InvalidInput(f"{', '.join(sorted(unknown))}: no such option of a context")
         self._memory = checked_memory(memory)
         self._scope = scope
-        self._max_tokens = options.get("max_tokens")
-        self._max_bytes = options.get("max_bytes")
+        self._max_tokens, self._max_bytes = options.get("max_tokens"), options.get("max_bytes")
+        for name, limit in (("max_tokens", self._max_tokens), ("max_bytes", self._max_bytes)):
+            if limit is not None:
+                check_int(limit, name, 1)
         self._summariser = summariser_of(options.get("summariser"))
         self._files = options.get("files")
         self._style = Style(options.get("summary_as", "assistant"), options.get("restore_as", "tool"))
@@ -174,8 +179,21 @@ class ContextMemory:
 
         ``max_tokens`` is the model's own limit, which is used if no limit was given. ``said`` are the original
         messages, if others have edited ``messages`` for this one request: the view has the edited ones, the recording
-        the original ones. Raises the errors of ``Compactor.compact``.
+        the original ones. If the store fails, the view has them all. Raises the errors of ``Compactor.compact``.
         """
+        whole = sum(map(size_of, messages), reserved)
+        unchanged = View(list(messages), Compaction("none", (), (), whole, whole, whole), 1.0, new=False, changed=False)
+        made = partial(self._view, place, messages, reserved, max_tokens, said)
+        return going_on(place.memory, "compaction", made, unchanged)
+
+    def _view(
+        self,
+        place: Place,
+        messages: Sequence[BaseMessage],
+        reserved: Size,
+        max_tokens: int | None,
+        said: Sequence[BaseMessage],
+    ) -> View:
         talk, history = place.key, _History.of(messages, place.thread, said)
         limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
         view = self._made(place, history, reserved, limit, self._gauge.ratio(talk, messages))
@@ -198,7 +216,7 @@ class ContextMemory:
         self._refused.put(place.key, limit)  # it would refuse as much again
         try:
             return self._made(place, _History.of(messages, place.thread, said), reserved, limit, 1.0, force="hard")
-        except ContextOverflow:
+        except (ContextOverflow, StorageError):
             return None
 
     def _limit(self, place: Place, max_tokens: int | None) -> Size:

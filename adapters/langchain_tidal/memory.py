@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_classic.base_memory import BaseMemory
@@ -22,7 +22,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from langchain_tidal.messages import answered, by_human, question, to_exchange, turns, with_whisper
 from langchain_tidal.run import named_faults
 from tidal_plugins import Episode, InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.turns import Place, Recent, in_scope, record_turns, session_config
+from tidal_plugins.turns import Place, Recent, going_on, in_scope, record_turns, session_config
 
 STOP = "stop"
 """A chain's input that is no part of the prompt."""
@@ -77,10 +77,9 @@ class TidalConversationMemory(BaseMemory):
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return the last turns and the whisper for the input. Without an input: the last turns only."""
-        recent, asked = self._recent(), self._question(inputs) if inputs else ""
-        memory, config = self._here, session_config(self.memory, self.policy, self.agent)
-        session = config.session(Place(memory, self._current)) if config and asked else None
-        whisper = memory.whisper(asked, exclude=[episode.id for episode in recent], session=session)
+        asked, nothing = self._question(inputs) if inputs else "", Whisper("")
+        recent: list[Episode] = going_on(self.memory, "earlier turns", self._recent, [])
+        whisper = going_on(self.memory, "whispers", lambda: self._whisper(asked, recent), nothing)
         self._surfaced.put((self._current, asked), whisper.ids)
         return {self.memory_key: self._shown(recent, whisper)}
 
@@ -112,6 +111,11 @@ class TidalConversationMemory(BaseMemory):
     @property
     def _here(self) -> TidalMemory:
         return in_scope(self.memory, self.scope)
+
+    def _whisper(self, asked: str, recent: Sequence[Episode]) -> Whisper:
+        memory, config = self._here, session_config(self.memory, self.policy, self.agent)
+        session = config.session(Place(memory, self._current)) if config and asked else None
+        return memory.whisper(asked, exclude=[episode.id for episode in recent], session=session)
 
     def _recent(self) -> list[Episode]:
         if not self.recent:

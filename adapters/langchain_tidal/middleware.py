@@ -44,7 +44,8 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     The whisper stands at the head of the human message, in the model's request only; state and checkpoints never hold
     it. It stays with its turn until the next compaction, so that providers find the prompt in their cache. With
     ``cache="turn"`` it goes when its turn is over; with ``"tail"`` it is the last thing of each call. The run's custom
-    stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
+    stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "degraded", "valence",
+    "arousal"}}``.
     A structured answer (``response_format=ToolStrategy(…)``) is recorded as the JSON of its arguments. Turns that an
     earlier run left behind (after a crash, or an interrupt that nobody resumed) are recorded when the
     agent runs again. ``scope`` defaults to that of the memory; the thread is that of the run. In the list of middleware

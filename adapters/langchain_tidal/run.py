@@ -186,6 +186,7 @@ def event(turn: str | None, surfaced: Surfaced) -> dict[str, Any]:
         "ids": list(whisper.ids),
         "why": [str(hit.why) for hit in whisper.hits],
         "whisper": whisper.text,
+        "degraded": list(whisper.degraded),
         "valence": affect.valence,
         "arousal": affect.arousal,
     }

@@ -41,9 +41,10 @@ def memory_model(
     """Return a chat model that remembers: for a node of any graph, whatever its state.
 
     ``memory_model(model, memory)`` takes the place of ``model``, also in ``create_react_agent``, before or after
-    ``bind_tools``. It is shown the messages that it is called with, rebuilt if they grew too large, and the whisper for
-    the last human one. A turn is recorded when the model answers it without calling a tool, and with it the turns
-    before it that were missed. State, checkpoints and what the model returns stay as they are.
+    ``bind_tools`` and ``with_structured_output``. It is shown the messages that it is called with, rebuilt if they grew
+    too large, and the whisper for the last human one. A turn is recorded when the model answers it without calling a
+    tool, and with it the turns before it that were missed. State, checkpoints and what the model returns stay as they
+    are.
 
     ``options`` are those of a context: ``max_tokens`` (default: the limit in the model's profile, or else
     ``Settings.compaction``), ``max_bytes``, ``summariser``, ``token_counter``, ``files``, ``summary_as`` and
@@ -74,10 +75,22 @@ class MemoryModel(RunnableWithMemory):
         bind: Any = getattr(self._model, "bind_tools", None)
         if bind is None:
             raise InvalidInput(f"{type(self._model).__name__} takes no tools: bind them first, memory_model(bound, …)")
-        bound = copy.copy(self)
-        bound._model, bound._tools = bind(tools, **kwargs), list(tools)
-        bound._runnable = GuardedModel(bound._model, self._context, reserved(tools=bound._tools))
-        return bound
+        return self._around(bind(tools, **kwargs), tools)
+
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Self:
+        """Return this model with answers in the form of a schema. They are recorded as JSON."""
+        structured: Any = getattr(self._model, "with_structured_output", None)
+        if structured is None:
+            raise InvalidInput(f"{type(self._model).__name__} has no structured output: memory_model(structured, …)")
+        made = self._around(structured(schema, **kwargs), [schema])
+        made._output_key = "parsed" if kwargs.get("include_raw") else None
+        return made
+
+    def _around(self, model: Runnable[LanguageModelInput, Any], tools: Sequence[Any]) -> Self:
+        made = copy.copy(self)
+        made._model, made._tools = model, list(tools)
+        made._runnable = GuardedModel(model, self._context, reserved(tools=made._tools))
+        return made
 
     def _begin(self, input: Any, config: RunnableConfig | None) -> Turn:
         place, given = self._place(config), _input_messages(input)

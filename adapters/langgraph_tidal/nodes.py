@@ -178,7 +178,8 @@ class RecallNode(MemoryNode):
     whisper at the head of the last human one. ``messages`` stay unchanged. The whisper leaves out turns that the model
     sees verbatim. It stays with its turn until the next compaction, so that providers find the prompt in their cache.
     With ``cache="turn"`` it goes when its turn is over; with ``"tail"`` it is the last thing of each call. The run's
-    custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
+    custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "degraded", "valence",
+    "arousal"}}``.
 
     In a graph whose state has no ``llm_input_messages`` no whisper is shown, and a warning is logged once. Use
     :class:`TidalState`, or :func:`~langgraph_tidal.memory_model`, which needs neither nodes nor a state.

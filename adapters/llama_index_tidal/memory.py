@@ -9,6 +9,7 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -49,7 +50,7 @@ from llama_index_tidal.turns import (
     stored,
     to_exchange,
 )
-from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins import ContextOverflow, Episode, InvalidInput, Policy, TidalMemory
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.turns import (
@@ -64,6 +65,7 @@ from tidal_plugins.turns import (
     Surfaced,
     checked_cache,
     checked_nested,
+    going_on,
     in_scope,
     record_history,
     session_config,
@@ -75,6 +77,9 @@ logger = logging.getLogger(__name__)
 _STATES: Mapping[bool, State] = {True: "stored", False: "given"}
 """The state of a turn that is over, by whether the store has it."""
 
+
+EARLIER = "earlier turns"
+"""What agents go on without if a store fails."""
 
 GOES_ON = 20
 """Turns of a known thread that a chat without limits goes on with: an older history would fill the context."""
@@ -346,7 +351,9 @@ class TidalChatMemory(BaseMemory):
             return messages_of(turns)
         style = Style(self.summary_as, self.restore_as)
         limits = Limits(self.token_limit, self.byte_limit, style, self._summariser, self._counter, self._files)
-        view, overflow = rebuilt(self._place(), turns, limits, asked=asked, **engine)
+        made = partial(rebuilt, self._place(), turns, limits, asked=asked, **engine)
+        whole: tuple[list[ChatMessage], ContextOverflow | None] = messages_of(turns), None
+        view, overflow = going_on(self._scoped(), "compaction", made, whole)
         if overflow and self._overfull != turns[-1].key:  # at the first of a turn's many steps
             logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, overflow)
             self._overfull = turns[-1].key
@@ -391,15 +398,20 @@ class TidalChatMemory(BaseMemory):
 
     def _begins_thread(self, message: ChatMessage) -> bool:
         """Return whether a message is the first of the thread: it was recorded, and comes again."""
-        first = self._scoped().episodes.list(thread=self.thread, limit=1)
-        return any(one.role == message.role.value and one.text == text_of(message) for one in first[0].messages[:1])
+        memory = self._scoped()
+        first: list[Episode] = going_on(memory, EARLIER, lambda: memory.episodes.list(thread=self.thread, limit=1), [])
+        said = first[0].messages[:1] if first else ()
+        return any(one.role == message.role.value and one.text == text_of(message) for one in said)
 
     def _loaded(self) -> list[Turn]:
+        memory = self._scoped()
         if self._goes_on:
-            turns = stored(self._scoped(), self.thread, None if self._limited else GOES_ON)
+            last = None if self._limited else GOES_ON
+            turns: list[Turn] = going_on(memory, EARLIER, lambda: stored(memory, self.thread, last), [])
             self._turns, self._goes_on, self._untouched = turns, False, bool(turns)
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read
-            self._turns = filled(self._scoped(), self.thread, self._turns)
+            held = [turn for turn in self._turns if turn.messages]
+            self._turns = going_on(memory, EARLIER, lambda: filled(memory, self.thread, self._turns), held)
         return self._turns
 
     def _place(self) -> Place:

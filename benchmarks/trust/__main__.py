@@ -1,6 +1,6 @@
 """Attack a memory in several ways, and count what came of it.
 
-    python -m benchmarks.trust kills damage power disk
+    python -m benchmarks.trust kills damage encrypted power disk servers copies poison
 
 Each arm is a module of ``benchmarks.trust`` that prints its counts beside the goals and returns whether they are met.
 """
@@ -15,13 +15,17 @@ from typing import Final
 from rich.console import Console
 
 from benchmarks.tables import options, wide
-from benchmarks.trust import damage, disk, kills, power
+from benchmarks.trust import copies, damage, disk, kills, poison, power, servers
 
 ARMS: Final[Mapping[str, tuple[Callable[[int, Console], bool], int]]] = {
     "kills": (kills.run, kills.KILLS),
     "damage": (damage.run, damage.FILES),
+    "encrypted": (damage.run_encrypted, damage.FILES),
     "power": (power.run, power.CUTS),
     "disk": (disk.run, disk.FAULTS),
+    "servers": (servers.run, servers.SLOW),
+    "copies": (copies.run, copies.COPIES),
+    "poison": (poison.run, poison.TEXTS),
 }
 """What attacks memories, prints what came of it and returns whether the goals are met, and how often it does so."""
 

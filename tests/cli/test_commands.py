@@ -276,7 +276,7 @@ def test_a_missing_extra_is_named() -> None:
     program = "import sys; sys.modules['typer'] = None\nfrom tidal_plugins.apps.cli import main\nmain()"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
-    assert "pip install 'tidal-plugins[cli]'" in ran.stderr
+    assert "needs typer, which is not installed: pip install 'tidal-plugins[cli]'" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 

@@ -252,3 +252,11 @@ def test_a_topic_has_only_characters_that_can_be_printed_and_is_bounded(memory: 
         with pytest.raises(InvalidInput):
             memory.dossiers.brief(topic)
         assert topic not in memory.dossiers
+
+
+def test_a_sentence_that_refers_to_another_comes_after_it(memory: Any, capsules: Any) -> None:
+    memory.record(
+        "Lilies are in the hall of the Marlowe house. They close my throat, so I must never go near.", "Noted."
+    )
+    lines = str(capsules.current(NOON)).splitlines()
+    assert any("Lilies" in line and "They close my throat" in line for line in lines)

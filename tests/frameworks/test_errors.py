@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
+
 import pytest
 from langchain_core.runnables import RunnableLambda
 
 from langchain_tidal import TidalConversationMemory, with_memory
 from tests.frameworks.conftest import open_memory, queries, thread
 from tests.frameworks.doors import DOORS, Door
-from tidal_plugins import Busy, Closed, EmbeddingError, HashingEmbedder, TidalMemory
+from tests.inside import raw
+from tidal_plugins import Busy, Closed, Corrupt, EmbeddingError, HashingEmbedder, TidalMemory
 
 FACT, NOTED, ASK, ANSWER = "I practise jazz piano.", "Noted.", "What do I practise?", "Jazz piano."
+
+
+PAGE = 4096
 
 
 class Embedder(HashingEmbedder):
@@ -99,8 +106,7 @@ async def test_the_next_run_catches_up_on_a_turn_that_was_missed(memory, kind):
     ask = door.app(door.says(NOTED, ANSWER, ANSWER))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TidalMemory, "record_many", record_many)
-        with pytest.raises(Busy):
-            await ask(FACT, "t")
+        await ask(FACT, "t")
     assert queries(memory) == []
     await ask(ASK, "t")
     assert "".join(queries(memory, thread="t")).replace("\n", "") == FACT + ASK
@@ -117,6 +123,39 @@ async def test_a_turn_that_cannot_be_stored_is_logged_without_its_text_and_the_r
     assert logged
     assert all("was not recorded" in record.getMessage() for record in logged)
     assert "xxx" not in caplog.text
+
+
+@pytest.mark.parametrize("damage", ["swapped", "entries", "documents"])
+@ALL
+async def test_an_agent_with_a_damaged_memory_goes_on_without_it(path, kind, damage, caplog):
+    with open_memory(path, Embedder()) as memory:
+        for number in range(12):
+            memory.record(f"{FACT} {number}", NOTED, thread="t")
+    with closing(raw(path)) as connection:
+        sql = "SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0"
+        pages = {name: (page - 1) * PAGE for name, page in connection.execute(sql).fetchall()}
+    data = bytearray(path.read_bytes())
+    if damage == "swapped":
+        one, other = pages["entries_by_time"], pages["log_by_key"]
+        data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+    else:
+        data[pages[damage] + 100 : pages[damage] + PAGE - 100] = os.urandom(PAGE - 200)
+    path.write_bytes(data)
+    try:
+        memory = open_memory(path, Embedder())
+    except Corrupt:  # there is no memory, and whoever makes the agent leaves it out
+        return
+    with memory:
+        door = kind(memory)
+        model, said = door.says(lambda _: answers.append(ANSWER) or ANSWER, ANSWER), door
+        answers = []
+        ask = said.app(model, **({"compact": 4000} if kind in DOORS.values() else {}))
+        await ask(ASK, "t")
+        await ask(FACT, "t")
+    assert answers
+    logged = [record.getMessage() for record in caplog.records if "agents go on without" in record.getMessage()]
+    assert logged == list(dict.fromkeys(logged))
+    assert not any(FACT in message for message in logged)
 
 
 @ALL

@@ -180,6 +180,17 @@ def test_a_regenerated_turn_of_a_checkpointed_thread_or_of_one_chat_is_an_episod
     assert TURNS[1][1] not in recalled(memory, "an hour after dinner")
 
 
+def test_a_turn_that_is_replayed_and_answered_in_the_same_words_is_recorded_once(memory):
+    model = ScriptedModel(replies=[calling(("metronome", {"tempo": 90})), "It ticks at 90."] * 2)
+    agent = agent_of(memory, model, [metronome], checkpointer=InMemorySaver())
+    agent.invoke({"messages": [HumanMessage("Set it to 90.", id="q")]}, CONFIG)
+    first = next(state for state in reversed(list(agent.get_state_history(CONFIG))) if state.next == ("model",))
+    recorded = [episode.messages for episode in memory.episodes.list()]
+    agent.invoke(None, first.config)
+    assert len(model.shown) == 4
+    assert [episode.messages for episode in memory.episodes.list()] == recorded
+
+
 async def test_what_overflows_from_a_history_that_is_passed_whole_is_recorded_once(memory):
     for _ in range(2):
         whole = Memory.from_defaults(session_id="piano", token_limit=60, memory_blocks=[TidalMemoryBlock(memory)])

@@ -100,6 +100,12 @@ def test_what_it_cannot_work_with_is_refused(memory, options, reason):
         CompactionNode(memory, **options).invoke({"messages": history(1)})
 
 
+def test_a_limit_that_is_none_is_refused_before_a_turn_comes(memory):
+    for options in ({"max_tokens": "8k"}, {"max_bytes": 0}):
+        with pytest.raises(InvalidInput, match="must be a whole number of at least 1"):
+            CompactionNode(memory, **options)
+
+
 def test_a_hook_is_made_of_nodes_that_leave_the_history(memory):
     rewriting = CompactionNode(memory, output_messages_key="messages")
     for wrong, reason in (

@@ -9,15 +9,18 @@ from datetime import UTC, datetime, timedelta
 import apsw
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from pydantic import BaseModel
 
 from langgraph_tidal import RecallNode, memory_model
 from tests.frameworks.conftest import (
     ASK,
     FACT,
     MARK,
+    calling,
     checkpointed,
     graph_of,
     metronome,
@@ -171,6 +174,23 @@ def test_a_model_that_remembers_needs_neither_nodes_nor_a_state(reminded, strict
     assert said(second) == ["How is the weather?", "It rains."]
     assert first.surfaced
     assert "tidal-memory" not in checkpointed(saver)
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_model_that_remembers_gives_structured_answers_and_records_them_as_json(reminded, strict, raw):
+    class Piece(BaseModel):
+        """A piece to play."""
+
+        name: str
+
+    model = strict(calling(("Piece", {"name": "Misty"})))
+    remembering = memory_model(model, reminded).with_structured_output(Piece, include_raw=raw)
+    answer = remembering.invoke(ASK, thread("friday"))
+    assert (answer["parsed"] if raw else answer) == Piece(name="Misty")
+    assert FACT in model.shown[0][0].text
+    assert said(reminded.episodes.list(thread="friday")[0]) == [ASK, '{"name": "Misty"}']
+    with pytest.raises(InvalidInput, match="structured"):
+        memory_model(RunnableLambda(len), reminded).with_structured_output(Piece)
 
 
 async def test_a_model_that_remembers_streams_and_rebuilds_its_context(memory, strict):

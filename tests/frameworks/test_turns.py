@@ -73,7 +73,7 @@ async def test_streams_and_checkpoints_say_what_surfaced_and_never_the_whisper(r
     (custom, *again), updates, messages, states = ([part for mode, part in parts if mode == one] for one in modes)
     assert all(part == custom for part in again), "a loop that leads back to recall says it again"
     event = custom["tidal_recall"]
-    assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
+    assert event.keys() == {"turn", "ids", "why", "whisper", "degraded", "valence", "arousal"}
     assert (event["turn"], event["ids"]) == ("h1", list(only(reminded, thread="friday").surfaced))
     assert len(event["why"]) == len(event["ids"]) > 0
     assert "meaning" in event["why"][0]

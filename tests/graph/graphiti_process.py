@@ -11,9 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from graphiti_core import Graphiti
+from graphiti_core.cross_encoder.client import CrossEncoderClient
 from graphiti_core.edges import EntityEdge
+from graphiti_core.embedder import EmbedderClient
 from graphiti_core.errors import GroupsEdgesNotFoundError
+from graphiti_core.llm_client import LLMClient
+from graphiti_core.llm_client.config import LLMConfig
 from graphiti_core.nodes import EntityNode, EpisodicNode
+from graphiti_core.search.search_config import EdgeReranker, EdgeSearchConfig, EdgeSearchMethod, SearchConfig
 
 from tests.graph.knowing import World
 from tests.graph.sinking import auth
@@ -54,6 +60,43 @@ def shown(sink: GraphitiSink, group: str) -> dict[str, Any]:
     }
 
 
+BY_VECTORS = SearchConfig(
+    edge_config=EdgeSearchConfig(
+        search_methods=[EdgeSearchMethod.cosine_similarity], reranker=EdgeReranker.rrf, sim_min_score=0.9
+    )
+)
+
+
+class Embedder(EmbedderClient):
+    """Gives what is about a home one direction, and anything else another one."""
+
+    async def create(self, input_data: Any) -> list[float]:
+        return [1.0, 0.0] if any(word in str(input_data) for word in ("lives", "dwell")) else [0.0, 1.0]
+
+    async def create_batch(self, input_data_list: list[str]) -> list[list[float]]:
+        return [await self.create(text) for text in input_data_list]
+
+
+class Silent(LLMClient, CrossEncoderClient):
+    """A model that nobody may ask: the mirror has read everything."""
+
+    def __init__(self) -> None:
+        super().__init__(LLMConfig(model="silent"))
+
+    async def _generate_response(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        raise AssertionError
+
+    async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
+        raise AssertionError
+
+
+def found_by_meaning(sink: GraphitiSink, group: str) -> list[str]:
+    """Return the facts that Graphiti's own search finds for words that none of them has."""
+    graphiti = Graphiti(graph_driver=sink.driver, llm_client=Silent(), embedder=Embedder(), cross_encoder=Silent())
+    found = sink.run(graphiti.search_("dwell", config=BY_VECTORS, group_ids=[group]))
+    return sorted(edge.fact for edge in found.edges)
+
+
 def main(folder: Path, uri: str) -> None:
     """Mirror four states of a graph."""
     world, steps = World(folder), []
@@ -72,13 +115,16 @@ def main(folder: Path, uri: str) -> None:
         world.forget("e1")
         world.graph.mirror(sink)
         steps.append(shown(sink, group))
+    with GraphitiSink(uri, auth=auth(), database=os.environ.get("NEO4J_DATABASE"), embedder=Embedder()) as sink:
+        meant = [found_by_meaning(sink, group)]
         world.graph.mirror(sink, full=True)
+        meant.append(found_by_meaning(sink, group))
         steps.append(shown(sink, group))
         world.memory.erase_scope()
         world.graph.mirror(sink)
         steps.append(shown(sink, group))
     world.memory.close()
-    print(json.dumps({"counts": counts, "steps": steps}))
+    print(json.dumps({"counts": counts, "steps": steps, "meant": meant}))
 
 
 if __name__ == "__main__":

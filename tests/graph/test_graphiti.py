@@ -25,7 +25,8 @@ def read(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param == "server":
         uri = os.environ.get("NEO4J_URI") or pytest.skip("NEO4J_URI names no server")
     command = [sys.executable, "-m", "tests.graph.graphiti_process", str(folder), uri]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    environment = os.environ | {"GRAPHITI_TELEMETRY_ENABLED": "false"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -61,3 +62,7 @@ def test_merges_forgetting_and_erasing_are_followed(read: dict[str, Any]) -> Non
     assert len(forgotten["episodes"]) == 2
     assert full == forgotten
     assert erased == {"nodes": [], "types": {}, "episodes": [], "edges": []}
+
+
+def test_with_an_embedder_graphiti_finds_by_meaning_what_no_word_of_the_question_names(read: dict[str, Any]) -> None:
+    assert read["meant"] == [[], ["Ada lives in Oslo"]]

@@ -213,5 +213,15 @@ def test_what_is_no_statement_is_refused_and_leaves_nothing(open_memory: Any, wr
 
 def test_characters_that_no_xml_holds_do_not_spoil_the_export(open_memory: Any) -> None:
     memory, other = open_memory(settings=CALM), open_memory("other.db", settings=CALM)
-    memory.graph.relate("A\ufffeda \x1b", "works_at", "the mint\uffff")
+    memory.graph.relate("A\ufffeda \x1b", "works_at", "the mint\uffff", thread="harbour\uffff \ufffe🙂")
     assert len(other.graph.load(memory.graph.export(), source="file").relations) == 1
+
+
+def test_a_graph_and_its_source_are_bounded(open_memory: Any) -> None:
+    memory = open_memory(settings=CALM)
+    memory.graph.relate("Ada", "works_at", "the mint")
+    for source in ("s" * 100_000, "🙂" * 3_000):
+        with pytest.raises(InvalidInput, match="at most"):
+            memory.graph.load(memory.graph.export(), source=source)
+    with pytest.raises(InvalidInput, match="load it in parts"):
+        memory.graph.load(" " * 32_000_001, source="file")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -242,3 +244,20 @@ def test_deep_code_in_a_thread_ends_without_a_crash(line: str) -> None:
     thread.start()
     thread.join()
     assert "f" in {mention.name for mention in found[0].mentions}
+
+
+AT_EXIT = """
+import atexit
+from tidal_plugins import RuleExtractor
+read = RuleExtractor().extract_graph
+text = "My sister Ada works at the harbour office in Lisbon."
+atexit.register(lambda: print(len(read([text])[0].assertions)))  # runs last, as the background is waited for
+read([text])
+"""
+
+
+@pytest.mark.slow
+def test_a_text_that_is_read_while_the_process_ends_does_not_crash_it() -> None:
+    ran = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert int(ran.stdout)

@@ -40,6 +40,7 @@ def test_a_plan_is_brought_up_the_day_before_in_the_words_in_which_it_was_said(d
 
 
 def test_a_question_without_an_answer_waits_for_the_gate(days):
+    days.say("If I ask about chapters you send me away, understood?", "Understood.")
     days.say("Who repaired the old church bell in 1911?", "I don't know who repaired it.")
     state = days.memory.presence.step().state
     assert [one.kind for one in state.threads] == ["question"]
@@ -74,6 +75,7 @@ OFF = {
     "Tomas cancelled.": DINNER,
     "The dinner on Friday is cancelled.": DINNER,
     "The dinner with Tomas moved to 20 March.": DINNER,
+    "The harbour dinner moves from Friday 6 March to Friday 13 March.": DINNER,
 }
 
 
@@ -103,12 +105,39 @@ def test_what_is_done_told_of_others_said_in_despair_or_beside_a_secret_is_not_b
 
 
 @pytest.mark.parametrize("later", ["I must not forget to pay the plumber the 80 euros by Thursday.",
-                                   "Don't forget about the plumber!"])  # fmt: skip
+                                   "Don't forget about the plumber!",
+                                   "I saw the plumber with 80 balloons, I can't believe it!"])  # fmt: skip
 def test_what_is_still_wanted_is_said_once_whatever_the_words(days, later):
     days.say(DEBT)
     days.pass_by(hours=3)
     days.say(later)
     assert len(days.pass_by(days=10)) == 1
+
+
+@pytest.mark.parametrize(
+    "after", [" But this Friday isn't possible.", "Hm, no, I can't Friday, Rea has her operation."]
+)
+def test_a_plan_whose_day_is_refused_in_the_same_talk_is_not_brought_up(days, after):
+    if after.startswith(" "):
+        days.say(DINNER + after)
+    else:
+        days.say(DINNER)
+        days.clock.advance(minutes=3)
+        days.say(after)
+    assert days.pass_by(days=7) == []
+
+
+def test_what_is_announced_or_said_beside_a_day_is_not_brought_up_as_open_for_long(allowed):
+    days = allowed(EAGER)
+    days.say("I'll ask Quirin about the crack in the garden wall, hang on.")
+    days.say("I need to see it *now*, not later, the draft of the garden plan!")
+    work = "The partner settles payments daily. Faster settlement needs an account. It settles such payments faster."
+    days.say("I need to know if the partner allows faster settlement of the payments.", work)
+    days.clock.advance(minutes=2)
+    days.say(
+        "Rea has her birthday on Sunday 12 April. Remind me to order the lemon cake from Bronwen a fortnight before."
+    )
+    assert days.pass_by(days=9) == []
 
 
 def test_several_things_that_are_due_are_one_message(days):

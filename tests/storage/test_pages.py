@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 
 import pytest
 
@@ -168,6 +169,68 @@ def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
         assert not memory.check(repair=True).ok
         degraded = memory.recall("thing 41").degraded
         assert "damaged pages" in degraded or set(degraded) == {"vectors", "keywords"}
+
+
+def swap(path: Path, one: int, other: int) -> None:
+    data = bytearray(path.read_bytes())
+    for to, page in ((one, other), (other, one)):
+        data[to * PAGE : (to + 1) * PAGE] = path.read_bytes()[page * PAGE : (page + 1) * PAGE]
+    path.write_bytes(data)
+
+
+def leaves(path: Path, name: str) -> list[int]:
+    """Return the leaf pages of a table or an index: their places in the file, from 0."""
+    with closing(raw(path)) as connection:
+        sql = "SELECT pageno - 1 FROM dbstat WHERE name = ? AND pagetype = 'leaf'"
+        return [int(page) for (page,) in connection.execute(sql, (name,)).fetchall()]
+
+
+def tells(read: Callable[[], Any]) -> bool:
+    """Return whether an answer says that pages are damaged, or is an error that says so."""
+    try:
+        return "damaged pages" in read().degraded
+    except Corrupt:
+        return True
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("name", ["vectors", "entries", "passages_by_entry", "lost end"])
+def test_pages_in_wrong_places_and_a_part_of_a_page_are_told_in_every_answer(
+    path: Path, name: str, read_only: bool
+) -> None:
+    if name == "lost end":
+        path.write_bytes(path.read_bytes()[:-100])
+    else:
+        places = leaves(path, name)
+        swap(path, places[0], places[-1] if len(places) > 1 else leaves(path, "log_by_name")[0])
+    with opened(path, read_only=read_only) as memory:
+        assert tells(lambda: memory.recall("thing 41"))
+        assert tells(lambda: memory.whisper("Where is thing 41?"))
+        assert tells(memory.entries.list)
+        assert tells(memory.capsule.read)
+        with pytest.raises(Corrupt):
+            memory.get("nonesuch")
+        assert not memory.check().ok
+
+
+def test_swapped_pages_are_told_no_more_once_they_are_mended(path: Path) -> None:
+    swap(path, leaves(path, "passages_by_entry")[0], leaves(path, "entries_by_time")[0])
+    with opened(path) as memory:
+        assert memory.recall("thing 41").degraded
+        assert memory.check(repair=True).ok
+        assert memory.recall("thing 41").degraded == ()
+        with pytest.raises(NotFound):
+            memory.get("nonesuch")
+
+
+def test_a_large_file_is_examined_by_its_maintenance(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "EXAMINED_BYTES", PAGE)
+    swap(path, leaves(path, "entries_by_time")[0], leaves(path, "log_by_name")[0])
+    with opened(path) as memory:
+        assert memory.recall("thing 41").degraded == ()
+        thread = memory.maintenance.start()
+        thread.stop()
+        assert "damaged pages" in memory.recall("thing 41").degraded
 
 
 @pytest.fixture

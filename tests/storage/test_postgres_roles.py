@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from tidal_plugins import HashingEmbedder, Message, ReadOnly, Settings, TidalMemory
+from tidal_plugins import HashingEmbedder, Message, ReadOnly, Settings, TidalError, TidalMemory
 from tidal_plugins.storage.base import STORE
 from tidal_plugins.storage.rows import number_of
 from tools.databases import Databases
@@ -48,6 +48,10 @@ class Roles:
             by = self._postgres.execute if "CREATE ROLE" in statement else self._by_owner
             if without not in statement:
                 by(self._named(statement))
+
+    def take(self, statement: str) -> None:
+        """Run a statement as the owner."""
+        self._by_owner(self._named(statement))
 
     def close(self) -> None:
         self._postgres.execute(f"DROP DATABASE {self._names['memories']} WITH (FORCE)")
@@ -144,3 +148,36 @@ def test_forgetting_without_the_right_to_vacuum_says_what_is_left(roles: Roles) 
         assert "may not vacuum; grant it MAINTAIN" in receipt.remains[0]
         assert not memory.recall("ferry")
         assert memory.check().ok
+
+
+RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "USAGE")
+
+
+@pytest.mark.parametrize("right", RIGHTS)
+def test_what_a_role_may_not_do_is_an_error_of_the_library_and_writes_nothing(roles: Roles, right: str) -> None:
+    roles.grant()
+    with roles.open("tidal_owner") as memory:
+        memory.record("The ferry leaves from berth nine.", "Noted.", thread="ferry")
+    of = "SEQUENCES" if right == "USAGE" else "TABLES"
+    roles.take(f"REVOKE {right} ON ALL {of} IN SCHEMA public FROM tidal_app")
+    with pytest.raises(TidalError) as caught, roles.open("tidal_app") as memory:
+        memory.record("The ferry leaves from berth ten.", "Noted.", thread="ferry", id="ten")
+        memory.record("The ferry leaves from berth two.", "Noted.", thread="ferry", id="ten")
+        memory.forget(thread="ferry")
+        memory.check()
+    assert "…" not in str(caught.value), "the password"
+    with roles.open("tidal_owner") as memory:
+        said = [episode.query for episode in memory.episodes.list()]
+        assert "The ferry leaves from berth nine." in said
+        assert len(said) == len(set(said))
+
+
+def test_a_role_that_may_only_read_recalls_and_is_told_that_it_writes_nothing(roles: Roles) -> None:
+    with roles.open("tidal_owner") as memory:
+        memory.record("The ferry leaves from berth nine.", "Noted.", thread="ferry")
+    roles.grant(without="GRANT ")
+    roles.take("GRANT SELECT ON ALL TABLES IN SCHEMA public TO tidal_app")
+    with TidalMemory(roles.url("tidal_app"), embedder=HashingEmbedder(), settings=QUIET, read_only=True) as memory:
+        assert "berth nine" in memory.recall("Where does the ferry leave?")[0].text
+        with pytest.raises(ReadOnly):
+            memory.record("The ferry leaves from berth ten.")

@@ -10,8 +10,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from benchmarks.trust import damage, disk, kills, power
+from benchmarks.trust import copies, damage, disk, kills, power, servers
 from benchmarks.trust.life import Deed, Event, Ledger, do, open_memory
 from benchmarks.trust.power import Step, left_by_cut
 
@@ -51,7 +52,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged() -> None:
 
 
 def test_damage_to_any_table_is_told_or_harmless() -> None:
-    outcomes = damage.damaged(24, workers=1)
+    outcomes = list(damage.damaged(24, workers=1))
     assert len({outcome.damage.table for outcome in outcomes}) > 5
     assert sum(outcome.found for outcome in outcomes) > len(outcomes) / 4
     assert [(str(outcome.damage), outcome.bad) for outcome in outcomes if outcome.bad] == []
@@ -75,3 +76,15 @@ def test_faults_of_the_disk_are_errors_of_the_library_and_lose_nothing() -> None
     for operation, outcome in alone(disk.fail, 10, 1).items():
         assert outcome.faults == 2, operation
         assert outcome.wrong == [], operation
+
+
+def test_servers_under_attack_tell_nothing_and_answer_who_asks() -> None:
+    for kind, rows in servers.attack(600).items():
+        assert [(kind, row.name, row.wrong) for row in rows if row.wrong] == []
+        assert all(row.count for row in rows)
+
+
+def test_a_copy_of_an_encrypted_file_in_use_is_whole_or_says_what_is_missing() -> None:
+    if not copies.CIPHERS.is_dir():
+        pytest.skip(f"apsw-sqlite3mc is not in {copies.CIPHERS}; make test installs it")
+    assert copies.run(10, Console(quiet=True))

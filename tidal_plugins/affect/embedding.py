@@ -23,6 +23,7 @@ from tidal_plugins.affect.lexicon import word_valence
 from tidal_plugins.affect.provoked import provoked
 from tidal_plugins.embedding.identity import fits
 from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Embedder, check_embedder
@@ -133,6 +134,7 @@ def load(path: Path = SHIPPED) -> Probe:
         probe = Probe(weight, bias, rest, about)
         _check(probe)
     except Exception as error:  # zip, numpy and JSON each have kinds of their own for what is broken
+        pass_interrupt(error)
         raise InvalidInput(
             f"{path} holds no emotion weights ({shown(error)}); make them with `make fit-emotion`"
         ) from error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tidal_plugins.affect.provoked import is_provoked
 from tidal_plugins.english.pasted import own_words
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope
@@ -98,6 +99,7 @@ class AffectLoop:
         try:
             return _checked(self.estimator.estimate(texts, vectors), len(texts))
         except Exception as error:  # its message may hold the text, which belongs into no log
+            pass_interrupt(error)
             names = type(self.estimator).__name__, type(error).__name__
             logger.warning("%s failed with %s; what was said counts as neutral", *names)
             return [Affect()] * len(texts)

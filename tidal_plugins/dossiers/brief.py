@@ -113,9 +113,7 @@ class Briefs:
         """Return what entries of the last days state of the topic, that the dossier does not cite, newest first."""
         since, told = now - timedelta(days=self.settings.days), {*dossier.sources}
         today = local(now, self.dossiers.settings.zone).date()
-        fresh = [
-            one for one in standing(known.reader, known.entries, known.links, today) if one.entry.occurred_at >= since
-        ]
+        fresh = [one for one in known.standing(today) if one.entry.occurred_at >= since]
         said = [one for one in fresh if one.entry.id not in told and one.part not in ("earlier", "documents")]
         return said[: self.settings.recent]
 

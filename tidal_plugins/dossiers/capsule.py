@@ -34,7 +34,7 @@ from tidal_plugins.model.entry import EPISODE, GRAPH_CHANNEL, Scope, bare_id
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
-from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.damage import named, noticed, whole
 from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.validation import storable
 
@@ -83,7 +83,7 @@ class Capsules:
         return read_capsule(made) if made and made.value else None
 
     def _current(self, now: datetime, max_age: timedelta, thread: str | None) -> Capsule:
-        with self.storage.snapshot():
+        with self.storage.snapshot(), noticed() as damaged:
             layout, made = self._document(LAYOUT), self._document(CAPSULES)
             standing = made if made and made.value else None
             if standing and is_fresh(standing, layout, now, max_age):
@@ -91,8 +91,10 @@ class Capsules:
                 if thread is None or not self._moved_on(known, thread, now):
                     return known
             draft = self._draft(layout, now)
+            draft = replace(draft, capsule=replace(draft.capsule, degraded=named(damaged)))
         if standing and body_of(draft.capsule) == body_of(read_capsule(standing)):
-            return replace(read_capsule(standing), suggestions=draft.capsule.suggestions, written=version_of(layout))
+            known, new = read_capsule(standing), draft.capsule
+            return replace(known, suggestions=new.suggestions, written=version_of(layout), degraded=new.degraded)
         try:
             return read_capsule(self._stored(draft, layout, made, now))
         except ReadOnly:
@@ -231,6 +233,7 @@ class Capsules:
                 "layout": version_of(layout),
                 "archive": draft.archive,
                 "cited": cited,
+                "degraded": list(capsule.degraded),
             }
             expected = made.version if made else 0
             version = write_derived(

@@ -129,7 +129,7 @@ def standing(reader: Reader, entries: Sequence[Entry], links: Sequence[Supersess
     said = _current(stated, [link for link in links if link.replacement.confidence >= LIKELY])
     current = {(one.entry.id, one.raw) for one in said}
     over = _by_entry(one for one in stated if (one.entry.id, one.raw) not in current)
-    said = _without_lifted(_uncontradicted(said, entries))
+    said = _without_lifted(said)
     found = tasks(reader, entries)
     set_, done = _by_entry(task.said for task in found), _by_entry(task.done for task in found if task.done)
     kept = [_placed(one, done, today) for one in said if not _is_of(one, set_)]
@@ -141,15 +141,30 @@ def standing(reader: Reader, entries: Sequence[Entry], links: Sequence[Supersess
     return _in_context(reader, one_shout(distinct(sorted(kept, key=_age, reverse=True))))
 
 
+def uncontradicted(said: Sequence[Sentence], entries: Sequence[Entry]) -> list[Sentence]:
+    """Leave out what a newer one of some entries contradicts: «the bridge is up» no longer stands where it is down.
+
+    Between turns the links of supersession say so, once the jobs have found them.
+    """
+    times = {entry.id: entry.occurred_at for entry in entries}
+    found = contradictions(entries)
+    over = [(pair.older.text.lower().rstrip(" .!…;,"), times[pair.newer.sources[0]]) for pair in found]
+    return [
+        one
+        for one in said
+        if not any(words in inert(one.raw).lower() and one.entry.occurred_at < since for words, since in over)
+    ]
+
+
 def _in_context(reader: Reader, said: Sequence[Sentence]) -> list[Sentence]:
-    """Give each sentence that says little by itself the one before it, if that holds and stands in the same part."""
-    there = {(one.entry.id, one.raw, one.part) for one in said}
+    """Give each sentence that says little by itself the one before it, if that holds."""
+    there = {(one.entry.id, one.raw) for one in said}
     found = list[Sentence]()
     for one in said:
         if one.entry.kind == CONVERSATION and one.leans:
             siblings = reader.stated_by(one.entry)
             place = next((place for place, other in enumerate(siblings) if other.raw == one.raw), 0)
-            if place and (one.entry.id, siblings[place - 1].raw, one.part) in there:
+            if place and (one.entry.id, siblings[place - 1].raw) in there:
                 one = replace(one, before=siblings[place - 1].text)
         found.append(one)
     return found
@@ -230,21 +245,10 @@ def _current(said: Sequence[Sentence], links: Sequence[Supersession]) -> list[Se
             and any(len(one.stems & said[first].stems) > _RELATED for first in older)
         ]
         over.update(place for place in [*older, *again] if place not in newer and not _holds(said[place], new))
-        chosen = next((place for place in newer if _holds(said[place], new)), newer[0])
+        about = frozenset[str]().union(*(said[place].stems for place in older))
+        chosen = max(newer, key=lambda place: (_holds(said[place], new), len(said[place].stems & about)))
         was.setdefault(chosen, old)
     return [replace(one, was=was.get(place, "")) for place, one in enumerate(said) if place not in over]
-
-
-def _uncontradicted(said: Sequence[Sentence], entries: Sequence[Entry]) -> list[Sentence]:
-    """Leave out what a newer statement contradicts: «the bridge is up» no longer stands where it is down."""
-    times = {entry.id: entry.occurred_at for entry in entries}
-    found = contradictions(entries)
-    over = [(pair.older.text.lower().rstrip(" .!…;,"), times[pair.newer.sources[0]]) for pair in found]
-    return [
-        one
-        for one in said
-        if not any(words in inert(one.raw).lower() and one.entry.occurred_at < since for words, since in over)
-    ]
 
 
 def _without_lifted(said: Sequence[Sentence]) -> list[Sentence]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.dossiers.current import contradictions, standing
+from tidal_plugins.dossiers.current import contradictions
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.sources import DossierTuning, Material, Sources, chosen
 from tidal_plugins.dossiers.stored import (
@@ -190,7 +190,7 @@ class Dossiers:
         """Return the dossier as it should be now, and the draft that it was made from."""
         settings = self.settings
         said = chosen(
-            standing(found.reader, found.entries, found.links, local(now, settings.zone).date()),
+            found.standing(local(now, settings.zone).date()),
             old.topic,
             found,
             max_tokens=max_tokens,

@@ -10,6 +10,7 @@ from itertools import groupby
 from tidal_plugins.aio import in_time
 from tidal_plugins.dossiers.sentences import AGENT_NAME, LONGEST, Sentence
 from tidal_plugins.dossiers.sources import DossierTuning
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import HEADINGS, Dossier, Finding, Maker, Source, Statement
 from tidal_plugins.model.entry import Entry, bare_id
@@ -116,6 +117,7 @@ class Drafter:
         try:
             found = in_time(ask, self.timeout)
         except Exception as error:  # its message may quote what is forgotten one day: the name must do
+            pass_interrupt(error)
             return (), f"the summariser raised {type(error).__name__}"
         if not found:
             return (), "nothing that was written cites a source"

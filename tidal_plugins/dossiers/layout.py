@@ -58,6 +58,7 @@ def read_capsule(document: Document) -> Capsule:
         version=document.version,
         updated_at=from_micros(value["at"]),
         written=value["layout"],
+        degraded=tuple(value.get("degraded", ())),
     )
 
 

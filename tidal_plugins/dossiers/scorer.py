@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from tidal_plugins.dossiers.sentences import Sentence
 from tidal_plugins.model.clock import hours_between
@@ -35,8 +36,12 @@ def worth(said: Sentence) -> float:
 
 def current_worth(said: Sentence, now: datetime) -> float:
     """Return what a sentence is worth at a time. What is vital or lasting does not fade."""
-    faded = max(FLOOR, 2 ** (-max(0.0, hours_between(said.entry.occurred_at, now)) / 24 / HALF_LIFE))
-    return worth(said) * max(faded, said.chance("vital"), said.chance("lasting"))
+    return worth(said) * max(recency(said, now), said.chance("vital"), said.chance("lasting"))
+
+
+def recency(said: Sentence, now: datetime) -> float:
+    """Return the share of its worth that a sentence keeps by its age."""
+    return float(max(FLOOR, 2 ** (-max(0.0, hours_between(said.entry.occurred_at, now)) / 24 / HALF_LIFE)))
 
 
 def best(found: Iterable[Sentence], most: int, value: Callable[[Sentence], float]) -> list[Sentence]:
@@ -58,18 +63,38 @@ def best(found: Iterable[Sentence], most: int, value: Callable[[Sentence], float
     return [said for said in shapes.values() if id(said) in kept]
 
 
+class Shown:
+    """The sentences that a document has already."""
+
+    def __init__(self) -> None:
+        self._shapes = set[tuple[str, str]]()
+        self._of_entry = defaultdict[str, list[str]](list)
+        self._before = set[tuple[str, str]]()
+
+    def __contains__(self, said: Sentence) -> bool:
+        """Return whether a sentence, whole, in part or with other numbers, is among these."""
+        there = self._of_entry.get(said.entry.id, ())
+        return shape(said) in self._shapes or any(raw in said.raw or said.raw in raw for raw in there)
+
+    def tells(self, said: Sentence) -> bool:
+        """Return whether a sentence is among these, or stands before one of them."""
+        return said in self or (said.entry.id, said.text) in self._before
+
+    def add(self, found: Iterable[Sentence]) -> None:
+        for said in found:
+            self._shapes.add(shape(said))
+            self._of_entry[said.entry.id].append(said.raw)
+            self._before.add((said.entry.id, said.before))
+
+
 def shape(said: Sentence) -> tuple[str, str]:
     """Return what two sentences of one thread have in common that differ in numbers alone."""
-    return said.place, _NUMBER.sub("#", " ".join(said.raw.lower().split()).rstrip(".!…"))
+    return said.place, _unnumbered(said.raw)
 
 
-def is_among(said: Sentence, shown: Iterable[Sentence]) -> bool:
-    """Return whether a sentence, whole, in part or with other numbers, is among those that are shown."""
-    return any(
-        shape(other) == shape(said)
-        or (other.entry.id == said.entry.id and (other.raw in said.raw or said.raw in other.raw))
-        for other in shown
-    )
+@lru_cache(maxsize=1 << 13)
+def _unnumbered(raw: str) -> str:
+    return _NUMBER.sub("#", " ".join(raw.lower().split()).rstrip(".!…"))
 
 
 def one_shout(found: Iterable[Sentence], *, told: bool = False) -> list[Sentence]:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from typing import Final
 
 from tidal_plugins.dossiers.current import links_of, standing
 from tidal_plugins.dossiers.drafting import findings
-from tidal_plugins.dossiers.scorer import best, current_worth, is_among, worth
+from tidal_plugins.dossiers.scorer import Shown, best, current_worth, recency, worth
 from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.english.sentences import shortened
@@ -25,7 +26,7 @@ from tidal_plugins.model.capsule import BUDGETS, MAX_LINES, Suggestion
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Finding
-from tidal_plugins.model.entry import OWN, Entry, Scope
+from tidal_plugins.model.entry import OWN, Channel, Entry, Scope
 from tidal_plugins.model.fact import Supersession
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import without_secrets
@@ -72,11 +73,26 @@ class CapsuleTuning(Weights, group="capsule"):
     """Earlier versions that stay readable."""
 
 
+FIRST = (9.5, 9.0)
+"""Importances from which on older entries come before others that matter for good: what is vital most surely."""
 FACT_SHARE = 0.5
 """Share of the lines of a section that facts may take. Each fact counts as important, so that many would leave no room
 for what somebody says."""
+ASKS = 0.5
+"""Chance of a request from which on a sentence is one."""
+LEAST = 0.2
+"""Score from which on a sentence stands in a section that people write; below lie what the tagger only guesses."""
+SPOKEN = 500
+"""Characters beyond which a text is less and less likely to be what its author says, and not what they paste."""
+LASTS = 0.5
+"""Chance of what lasts from which on something vital is to be at hand for good."""
+BESIDE = 0.5
+"""Worth of what says who somebody is where it speaks of its speaker, too."""
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
+PERSON: Final[Channel] = "user"
+LEAST = 3
+"""Lines of recent work that a channel may take beside a person who said little."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""
 
@@ -110,14 +126,18 @@ class Newest:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """Return the newest entries, then the older ones that matter for good, each the newest first."""
+        """Return the newest entries, then the older ones that matter for good, the most important before others."""
         where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings[CapsuleTuning].newest
         newest = self.storage.find(self.scope, where, limit=most, newest_first=True)
-        for_good = replace(where, least_importance=self.settings[DecayTuning].important)
-        kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
-        found = {entry.id: entry for entry in [*newest, *kept]}
-        zone = self.settings.zone
-        return [localised(without_secrets(without_citations(entry)), zone) for entry in found.values()]
+        older: dict[str, Entry] = {}
+        room = most // 2 if len(newest) == most else 0
+        for least in (*FIRST, self.settings[DecayTuning].important):
+            if len(older) < room:
+                kept = replace(where, least_importance=least, until=newest[-1].occurred_at + timedelta(microseconds=1))
+                found = self.storage.find(self.scope, kept, limit=room, newest_first=True)
+                older |= {entry.id: entry for entry in found}
+        every = {entry.id: entry for entry in [*newest, *list(older.values())[:room]]}
+        return [localised(without_secrets(without_citations(entry)), self.settings.zone) for entry in every.values()]
 
     @cached_property
     def reader(self) -> Reader:
@@ -145,40 +165,50 @@ class Newest:
         """
         limits = self.settings[CapsuleTuning]
         made: dict[str, list[Line]] = {}
-        shown: list[Sentence] = []
+        shown = Shown()
 
         def take(name: str, found: Iterable[Sentence]) -> None:
             most = getattr(limits, name)
             chosen = _apart(found, shown)[:most]
             made[name] = self._lines(chosen, most)
-            shown.extend(chosen)  # a line may hold several sentences
+            shown.add(chosen)  # a line may hold several sentences
 
         for name in SCORES:
             if name in empty:
                 take(name, self._known(name, shown))
         take("current_priorities", self._priorities(shown))
-        take("pending_tasks", self._pending())
-        return made | {"recent_work": self._lines(self._work(shown), limits.recent_work)}
+        take("pending_tasks", self._pending(shown))
+        beside = sum(map(len, made.values()))
+        return made | {"recent_work": self._lines(self._work(shown, beside), limits.recent_work)}
 
-    def _known(self, name: str, shown: Sequence[Sentence]) -> list[Sentence]:
+    def _known(self, name: str, shown: Shown) -> list[Sentence]:
         """Return what belongs into a section that people write: their own words, and in identity facts beside them."""
         most = getattr(self.settings[CapsuleTuning], name)
-        said = _apart((one for one in self._own() if not one.is_set), shown)
-        found = best(_fit(name, said), most, lambda one: SCORES[name](one))
+
+        def score(one: Sentence) -> float:
+            return SCORES[name](one) * _personal(one)
+
+        said = _fit(name, _apart((one for one in self._own if not one.is_set), shown))
+        said = [one for one in said if one.has("rule") or score(one) >= LEAST]
         if name != "identity":
-            return found
+            return best(said, most, score)
         facts = [one for one in self.said if one.is_set and not self._is_outdated(one)]
         facts = facts[: max(1, round(FACT_SHARE * most))]
-        return [*sorted(found, key=lambda one: -SCORES[name](one))[: most - len(facts)], *facts]
+        vital, others = ([one for one in said if _is_vital(one) == is_] for is_ in (True, False))
+        others = best(others, most - len(facts), score)
+        half = (most - len(facts) + 1) // 2
+        vital = best(vital, max(half, most - len(facts) - len(others)), score)
+        found = [*sorted(vital, key=score, reverse=True), *sorted(others, key=score, reverse=True)]
+        return [*found[: most - len(facts)], *facts]
 
-    def _priorities(self, shown: Sequence[Sentence]) -> list[Sentence]:
+    def _priorities(self, shown: Shown) -> list[Sentence]:
         """Return the plans that lie ahead, the soonest first, then what matters most of late.
 
         At most half of them are facts. What is ``shown`` already is left out.
         """
         limits = self.settings[CapsuleTuning]
         most = limits.current_priorities
-        said = _apart((one for one in self._own() if one.entry.occurred_at >= self._since), shown)
+        said = _apart((one for one in self._own if one.entry.occurred_at >= self._since), shown)
         until = self._today + timedelta(days=AHEAD)
         plans = [(day, one) for one in said if (day := self._day(one)) and day <= until]
         soonest = [one for _, one in sorted(plans, key=lambda plan: plan[0])]
@@ -190,20 +220,31 @@ class Newest:
         others = best(matters, max(0, most - len(ahead)), self._current_worth)
         return [*ahead, *sorted(others, key=lambda one: -self._current_worth(one)), *facts]
 
-    def _pending(self) -> list[Sentence]:
-        """Return the tasks that are open, newest first."""
-        return [one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since]
+    def _pending(self, shown: Shown) -> list[Sentence]:
+        """Return the tasks that are open, newest first: of many those that are surest."""
+        found = (one for one in self.said if one.part == "open" and one.entry.occurred_at >= self._since)
 
-    def _work(self, shown: Sequence[Sentence]) -> list[Sentence]:
-        """Return what else was done, decided and said of weight, and the notes of each source, newest first."""
+        def sure(one: Sentence) -> float:
+            return (one.chance("plan") + bool(one.days)) * recency(one, self.now)
+
+        return best(_clear(_apart(found, shown)), self.settings[CapsuleTuning].pending_tasks, sure)
+
+    def _work(self, shown: Shown, beside: int) -> list[Sentence]:
+        """Return what else was done, decided and said of weight, and the notes of each source, newest first.
+
+        Where people said something, here and in the lines ``beside`` it, each other channel takes a quarter of all
+        lines, or three.
+        """
         taken = Counter[str]()
         kept: list[Sentence] = []
-        left = [one for one in self.said if self._is_work(one) and not is_among(one, shown)]
+        left = _clear(one for one in self.said if self._is_work(one) and not shown.tells(one))
         for one in sorted(left, key=self._current_worth, reverse=True):
             if taken[one.place] < (1 if one.part == "documents" else PER_THREAD):
                 taken[one.place] += 1
                 kept.append(one)
-        among = {id(one) for one in kept[: self.settings[CapsuleTuning].recent_work]}
+        most = self.settings[CapsuleTuning].recent_work
+        people = beside + min(most, sum(one.entry.channel == PERSON for one in kept))
+        among = {id(one) for one in (_shared(kept, max(LEAST, people // 3)) if people else kept)[:most]}
         return [one for one in left if id(one) in among]
 
     def _is_work(self, one: Sentence) -> bool:
@@ -211,7 +252,9 @@ class Newest:
             return False
         if one.part == "documents":
             return True
-        return (one.has("done") or not one.by_agent) and worth(one) >= self.settings[CapsuleTuning].work
+        least = self.settings[CapsuleTuning].work
+        asks = one.chance("request") >= ASKS and not one.has("rule")  # it was met, or is a task
+        return (one.has("done") or not one.by_agent) and not asks and worth(one) * _personal(one) >= least
 
     def _is_outdated(self, fact: Sentence) -> bool:
         """Return whether people later gave another value for what a fact is about: what they said stands for it."""
@@ -223,13 +266,14 @@ class Newest:
         """Return the first day that a sentence names which is not over."""
         return min((day for day in one.days if day >= self._today), default=None)
 
+    @cached_property
     def _own(self) -> list[Sentence]:
         """Return what people said and set, which alone may become a rule or a priority."""
         said = (one for one in self.said if not one.by_agent and one.part != "documents" and one.entry.trust >= OWN)
         return [one for one in said if not one.is_quoted and one.entry.role != "tool"]
 
     def _current_worth(self, one: Sentence) -> float:
-        return current_worth(one, self.now)
+        return current_worth(one, self.now) * _personal(one)
 
     @property
     def _since(self) -> datetime:
@@ -263,7 +307,7 @@ def _identity(one: Sentence) -> float:
     """Return how much a sentence says of who the person is, or of what harms them."""
     if one.has("rule"):
         return 0.0
-    vital = 1 + one.chance("vital") if one.chance("vital") >= SURE["vital"] else 0.0
+    vital = one.chance("vital") + one.chance("lasting") if _is_vital(one) else 0.0
     if not _SELF.search(one.raw) or one.days or _REACHED.search(one.raw):
         return vital
     mine = one.chance("identity") * one.has("identity") + 0.5 * one.chance("lasting") * one.has("lasting")
@@ -274,8 +318,9 @@ def _contact(one: Sentence) -> float:
     """Return how much a sentence says of who somebody else is, or how they are reached."""
     reached = 1.0 if _REACHED.search(one.raw) else 0.0
     named = any(not any(map(str.isdigit, mark)) for mark in one.marks)
-    told = named and one.has("identity") and not _SELF.search(one.raw)
-    return reached + one.chance("identity") * told * (1 - one.chance("request"))
+    named = named and one.has("identity") and not _SELF.match(one.raw)
+    told = one.chance("identity") * named * (1 - one.chance("request"))
+    return reached + told * (BESIDE if _SELF.search(one.raw) else 1)
 
 
 def _routine(one: Sentence) -> float:
@@ -284,7 +329,21 @@ def _routine(one: Sentence) -> float:
 
 
 def _rule(one: Sentence) -> float:
-    return one.chance("rule") if one.has("rule") else 0.0
+    """Return how much a sentence says of what must be done or must not; of what harms somebody, that which lasts."""
+    if one.has("rule"):
+        return one.chance("rule") * (BESIDE + (1 - BESIDE) * one.chance("lasting"))
+    return BESIDE * one.chance("vital") * one.chance("lasting") if _is_vital(one) else 0.0
+
+
+def _is_vital(one: Sentence) -> bool:
+    """Return whether a sentence says what may harm somebody and lasts; an incident passes."""
+    sure = one.chance("vital") * (1 - one.chance("social")) >= SURE["vital"]
+    return sure and one.chance("lasting") >= LASTS
+
+
+def _personal(one: Sentence) -> float:
+    """Return how far a text is likely to be what somebody says, and not what they paste, by its length."""
+    return 1.0 if one.by_agent else min(1.0, SPOKEN / max(1, len(one.entry.text)))
 
 
 SCORES: Mapping[str, Callable[[Sentence], float]] = {
@@ -296,11 +355,30 @@ SCORES: Mapping[str, Callable[[Sentence], float]] = {
 """How much a sentence says for each section that people write; nothing where it does not belong there."""
 
 
+def _shared(found: Iterable[Sentence], most: int) -> list[Sentence]:
+    """Return sentences with at most so many of each channel but the person's: a hundred pages are one voice."""
+    taken = Counter[str]()
+    kept = list[Sentence]()
+    for one in found:
+        taken[one.entry.channel] += 1
+        if one.entry.channel == PERSON or taken[one.entry.channel] <= most:
+            kept.append(one)
+    return kept
+
+
 def _fit(name: str, said: Iterable[Sentence]) -> list[Sentence]:
     return [one for one in said if SCORES[name](one) > 0]
 
 
-def _apart(found: Iterable[Sentence], shown: Sequence[Sentence]) -> list[Sentence]:
+def _clear(found: Iterable[Sentence]) -> list[Sentence]:
+    """Return sentences without those that nobody can understand: what refers to something and names nothing, where
+    nothing else that its entry says is among them."""
+    said = list(found)
+    told = {one.entry.id for one in said if one.before or one.marks or not one.refers}
+    return [one for one in said if one.entry.id in told]
+
+
+def _apart(found: Iterable[Sentence], shown: Shown) -> list[Sentence]:
     """Return sentences once each, without those that a section before has."""
     distinct = {(one.entry.id, one.raw): one for one in found}
-    return [one for one in distinct.values() if not is_among(one, shown)]
+    return [one for one in distinct.values() if one not in shown]

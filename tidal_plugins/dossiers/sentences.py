@@ -47,6 +47,8 @@ _WHOLE = 3
 """Words with a content below which a sentence does not stand alone: it is shown after the one before it."""
 _REFERS = frozenset("he she it they his her its their him them this that these those there then so".split())
 """Words that, first in a sentence, refer to the one before it."""
+_PRONOUNS = frozenset("he she it they him them".split())
+"""Words that refer to one before them wherever they stand, unless the sentence itself names something."""
 _ANSWERS = 3
 """Sentences of an agent's answer that are taken, those that tell most."""
 _SAID = 0.6
@@ -113,7 +115,7 @@ class Sentence:
 
     @property
     def denies(self) -> bool:
-        return NEGATED.search(plain(self.raw)) is not None
+        return _denies(self.raw)
 
     @property
     def by_agent(self) -> bool:
@@ -139,7 +141,7 @@ class Sentence:
         raw = self.raw
         if raw.count('"') % 2 or any(raw.count(opening) != raw.count(closing) for opening, closing in _MARKS):
             return True
-        if any(raw in match[0] for match in SPEECH.finditer(self.entry.text)):
+        if any(raw in said for said in _speech(self.entry.text)):
             return True
         return SPEECH.search(raw) is not None and len(terms(SPEECH.sub(" ", raw))) <= 1
 
@@ -151,8 +153,12 @@ class Sentence:
     @property
     def leans(self) -> bool:
         """Return whether it says little without the sentence before it."""
-        first = _WORD.match(plain(self.raw).strip())
-        return len(self.about) < _WHOLE or (first is not None and first[0].lower() in _REFERS)
+        return len(self.about) < _WHOLE or self.refers
+
+    @property
+    def refers(self) -> bool:
+        """Return whether it refers to something that it does not name."""
+        return _refers(self.raw)
 
     @property
     def days(self) -> tuple[date, ...]:
@@ -206,7 +212,8 @@ class Reader:
         return [Sentence(raw, entry, tags) for raw, tags in self._read[key]]
 
     def stated_by(self, entry: Entry) -> list[Sentence]:
-        """Return the sentences of an entry that state something, a fragment before the next whole one."""
+        """Return the sentences of an entry that state something, a fragment before the next whole one, or, if it names
+        a value, behind the one that it answers: «I have a title. Slack Water.»"""
         found = [said for said in self.all_of(entry) if _states(said)]
         if entry.kind != CONVERSATION:
             return found
@@ -216,7 +223,9 @@ class Reader:
             if len(said.about) >= _FRAGMENT or said.has(*_CLEAR):
                 whole.append(replace(said, raw=f"{waiting} {said.raw}") if waiting else said)
                 waiting = ""
-            elif not said.marks:
+            elif said.marks and whole and not waiting:
+                whole[-1] = replace(whole[-1], raw=f"{whole[-1].raw} {said.raw}")
+            else:
                 waiting = f"{waiting} {said.raw}".strip()
         return whole or found
 
@@ -289,6 +298,22 @@ def _items(text: str) -> Iterator[str]:
 
 
 _days = lru_cache(maxsize=1 << 13)(lambda raw, at: tuple(named_days(raw, at)))
+
+
+@lru_cache(maxsize=1 << 11)
+def _speech(text: str) -> tuple[str, ...]:
+    return tuple(match[0] for match in SPEECH.finditer(text))
+
+
+@lru_cache(maxsize=1 << 13)
+def _refers(raw: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(plain(raw))]
+    return bool(words) and (words[0] in _REFERS or (not _PRONOUNS.isdisjoint(words) and not _NAME.search(raw)))
+
+
+@lru_cache(maxsize=1 << 13)
+def _denies(raw: str) -> bool:
+    return NEGATED.search(plain(raw)) is not None
 
 
 @lru_cache(maxsize=1 << 13)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from tidal_plugins.dossiers.current import links_of
+from tidal_plugins.dossiers.current import links_of, standing, uncontradicted
 from tidal_plugins.dossiers.scorer import worth
 from tidal_plugins.dossiers.sentences import AGENT, Reader, Sentence
 from tidal_plugins.dossiers.tasks import tasks
@@ -201,6 +201,10 @@ class Material:
     links: Sequence[Supersession] = ()
     direct: frozenset[str] = frozenset()
     """The turns, and entries of no turn, that are about the topic by their own words or their meaning."""
+
+    def standing(self, today: date) -> list[Sentence]:
+        """Return what the entries state as it holds ``today``, the newest first."""
+        return uncontradicted(standing(self.reader, self.entries, self.links, today), self.entries)
 
     def is_about(self, entry: Entry) -> bool:
         return (entry.episode or entry.id) in self.direct

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tidal_plugins.embedding.scale import NOTES, QUESTIONS, Scale, distances, scale
 from tidal_plugins.embedding.weights import DEFAULT_ID
 from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, TidalError
+from tidal_plugins.interrupts import pass_interrupt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -272,6 +273,7 @@ def embed(embedder: Embedder, texts: Sequence[str], *, queries: bool = False) ->
     except TidalError:
         raise
     except Exception as error:
+        pass_interrupt(error)
         reason = f"{type(error).__name__}: {error}"
         raise EmbeddingError(f"{_name(embedder)}.{ask.__name__} did not return rows of numbers: {reason}") from error
     if rows.shape != (len(texts), dimensions):
@@ -294,6 +296,7 @@ def _dimensions(embedder: Embedder) -> int:
     except TidalError:
         raise
     except Exception as error:
+        pass_interrupt(error)
         raise EmbeddingError(f"{_name(embedder)}.dimensions failed: {type(error).__name__}: {error}") from error
 
 

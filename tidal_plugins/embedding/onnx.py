@@ -23,6 +23,7 @@ from tidal_plugins.embedding.weights import (
     unavailable,
 )
 from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.shown import shown
 from tidal_plugins.validation import check_choice, check_path
 
@@ -303,6 +304,7 @@ class OnnxEmbedder(BatchEmbedder):
             with alone:
                 return model.run(texts, output)
         except Exception as error:
+            pass_interrupt(error)
             raise EmbeddingError(
                 f"{self._named()} could not embed: {type(error).__name__}: {error}. "
                 "Every text must be a str of valid Unicode, without lone surrogates."
@@ -330,6 +332,7 @@ class OnnxEmbedder(BatchEmbedder):
         try:
             return OnnxModel(files, self._threads)
         except Exception as error:  # whatever a damaged file leads to
+            pass_interrupt(error)
             reason = f"loading {files.graph} failed ({type(error).__name__}: {error})"
             raise unavailable(self._named(), reason, WAYS_TO_FILES) from error
 

@@ -16,6 +16,7 @@ from tidal_plugins.embedding.weights import (
     unavailable,
 )
 from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.validation import check_path
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class SentenceTransformerEmbedder(BatchEmbedder):
                         texts, batch_size=len(texts), show_progress_bar=False, normalize_embeddings=True
                     )
             except Exception as error:
+                pass_interrupt(error)
                 raise EmbeddingError(
                     f"{self._name} could not embed: {type(error).__name__}: {error}. "
                     "Every text must be a str of valid Unicode, without lone surrogates."
@@ -124,4 +126,5 @@ def _load(library: type[SentenceTransformer], name: str | Path, folder: Path, de
         with torch_threads(1), no_progress_bars():
             return library(str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True})
     except Exception as error:  # whatever a damaged folder or an unknown device leads to
+        pass_interrupt(error)
         raise unavailable(name, f"loading {folder} on {device} failed ({type(error).__name__}: {error})") from error

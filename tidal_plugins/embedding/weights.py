@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.shown import shown
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -111,6 +112,7 @@ def _from_hub(name: str) -> Weights:
     try:
         folder = hub_folder(name)
     except Exception as error:  # the hub's client raises its own, its HTTP library's and the system's errors
+        pass_interrupt(error)
         raise unavailable(name, f"the hub and its cache gave no files ({type(error).__name__}: {error})") from error
     return _read(name, folder)
 

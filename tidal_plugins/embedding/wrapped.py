@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.interrupts import pass_interrupt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,7 @@ class WrappedEmbedder(ABC):
                 try:
                     self._dimensions = len(self._probe("dimensions"))
                 except Exception as error:
+                    pass_interrupt(error)
                     reason = f"{type(error).__name__}: {error}"
                     raise EmbeddingError(f"{self._name} did not embed a text: {reason}") from error
             return self._dimensions

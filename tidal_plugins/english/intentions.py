@@ -9,12 +9,13 @@ from tidal_plugins.patterns import lazy_re
 INTENTION = lazy_re(
     r"(?:(?:so|and|then|ok|okay|also|but|yes|well|great|perfect|thanks),? )*"
     r"(?:(?:please )?(?:remind me|don't forget|do not forget) to"
-    r"|(?:i|we)(?:'ll| will|(?:'m| am|'re| are) going to(?! (?:the|an?|my|our|his|her|their|this|that)\b)"
+    r"|(?:i|we)(?:(?P<announced>'ll| will"
+    r"|(?:'m| am|'re| are) going to(?! (?:the|an?|my|our|his|her|their|this|that)\b))"
     r"|'ve (?:still )?got to"
     r"| (?:still |really |also )*(?:need to|have to|must|promised to|plan to|intend to)))"
     r" (?:(?:definitely|also|just|still|really|then|have to|need to|remember to) )*(?P<task>.+)"
 )
-"""«I need to call Anna», which is told as «You wanted to call Anna»."""
+"""«I need to call Anna», which is told as «You wanted to call Anna»; ``announced`` in «I'll call Anna»."""
 REMIND = lazy_re(r"(?:.*\b)?remind me to (?P<task>.+)")
 """«Remind me to call Anna», told as «You asked me to remind you to call Anna»."""
 CALLED_OFF = lazy_re(

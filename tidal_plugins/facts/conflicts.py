@@ -15,6 +15,7 @@ from tidal_plugins.english.cues import STATES
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.claims import by_rules, contradicts
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.entry import Entry, Link, Scope, derive_id
@@ -69,6 +70,7 @@ def claimed(
         try:
             return in_time(partial(_extracted, extractor, entries, values), timeout)
         except Exception as error:  # its message may hold the text, which belongs into no log
+            pass_interrupt(error)
             names = type(extractor).__name__, type(error).__name__
             logger.warning("%s failed with %s; contradictions are looked for by rules", *names)
     return [(entry, claim) for entry in entries for claim in by_rules(entry, values)]

@@ -26,7 +26,7 @@ from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.capabilities import question
 from tidal_plugins.storage.scrubbing import mark_unscrubbed, scrub
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.validation import check_int
+from tidal_plugins.validation import MAX_LABEL, check_int, is_short
 
 COMPARED = 2_000
 """Entities, the last seen ones, among which names that may be one are looked for."""
@@ -150,7 +150,7 @@ class KnowledgeGraph(GraphQueries):
         """Load a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
 
         Loading it again changes nothing; ``forget_source`` removes it. Raises ``InvalidInput`` for a text that cannot
-        be read, and stores nothing then.
+        be read or has more than 32 million characters, and stores nothing then.
         """
         name = _source(source)
         found = portable.read(text, format)
@@ -187,6 +187,8 @@ class KnowledgeGraph(GraphQueries):
 
 
 def _source(source: str) -> str:
-    if not isinstance(source, str) or not source.strip() or not source.isprintable():
-        raise InvalidInput(f"source must name where the graph comes from, got {shown(source)}")
+    if not isinstance(source, str) or not source.strip() or not source.isprintable() or not is_short(source):
+        raise InvalidInput(
+            f"source must name where the graph comes from, in at most {MAX_LABEL:,} characters, got {shown(source)}"
+        )
     return source.strip()

@@ -15,6 +15,7 @@ from tidal_plugins.graph.queries import Episodes
 from tidal_plugins.graph.records.entities import MENTIONED, Node, nodes, said_at
 from tidal_plugins.graph.records.merging import Merged, merged
 from tidal_plugins.graph.records.relations import COUNTED, DENIAL, EVIDENCE, KINDS, predicate, relation_id
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.clock import from_micros
 from tidal_plugins.model.entry import Link, Scope, derive_id
 from tidal_plugins.model.exchange import Episode
@@ -296,5 +297,6 @@ def _ask(sink: GraphSink, ask: Callable[[], R]) -> R:
     except TidalError:
         raise
     except Exception as error:
+        pass_interrupt(error)
         reason = masked(f"{type(error).__name__}: {error!s:.300}")
         raise ComponentError(f"{shown(sink.name)} did not take the graph: {reason}") from error

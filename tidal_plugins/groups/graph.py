@@ -11,7 +11,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.handlers import BATCH, READ
-from tidal_plugins.graph.portable import Format
+from tidal_plugins.graph.portable import MAX_CHARS, Format
 from tidal_plugins.graph.reader.budget import MODEL
 from tidal_plugins.graph.stored import GraphTuning
 from tidal_plugins.ingestion.episodes import read_corrected
@@ -22,7 +22,7 @@ from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.transactions import retry
-from tidal_plugins.validation import MAX_LABEL, check_flag, clean
+from tidal_plugins.validation import MAX_LABEL, check_flag, clean, is_short
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,10 +161,11 @@ class Graph(KnowledgeGraph):
         """Load a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
 
         Loading it again changes nothing; ``forget_source`` removes it. Secrets in it are replaced. Raises
-        ``InvalidInput`` for a text that cannot be read, and stores nothing then.
+        ``InvalidInput`` for a text that cannot be read or has more than 32 million characters, and stores nothing
+        then.
         """
         redact = self._services.writer.redaction.text
-        if isinstance(text, str) and isinstance(source, str):
+        if isinstance(text, str) and isinstance(source, str) and len(text) <= MAX_CHARS and is_short(source):
             text, source = redact(text), redact(source)
         return super().load(text, format, source=source)
 

@@ -24,7 +24,7 @@ from tidal_plugins.model.reports import Consolidation, Erasure, MaintenanceRun, 
 from tidal_plugins.retrieval.understand import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.capabilities import count_keys, measures, question, within_deadline
+from tidal_plugins.storage.capabilities import Verified, count_keys, measures, question, within_deadline
 from tidal_plugins.storage.scrubbing import UNSCRUBBED
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.validation import check_flag
@@ -69,9 +69,16 @@ class MaintenanceGroup:
     def start(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
         """Run in the background: now, and ``interval`` after the end of each run, until the memory is closed.
 
-        Raises ``Closed`` if the memory was closed already.
+        Each time the file is examined first, so that answers tell of damage that no checksum shows. Raises ``Closed``
+        if the memory was closed already.
         """
-        return self._services.maintain(Maintenance(self.run, interval))
+
+        def examine_and_run() -> None:
+            if isinstance(storage := self._services.storage, Verified):
+                storage.verify()
+            self.run()
+
+        return self._services.maintain(Maintenance(examine_and_run, interval))
 
     @question
     def admitted(self) -> Admitted:
@@ -146,6 +153,7 @@ def stats(services: Services, scope: Scope) -> Stats:
         slow=figures.slow,
         timeouts=figures.timeouts,
         log_lost=figures.log_lost,
+        log_readers=figures.log_readers,
         reader=used,
         kinds=dict(+kinds),
         tiers=tiers,

@@ -319,4 +319,4 @@ class View:
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._services.storage!r}, scope={self.scope!r})"
+        return f"{type(self).__name__}({self.path!r}, scope={self.scope!r})"

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from tidal_plugins.english.words import EVERYDAY
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.derived import forget_derived, purge
@@ -37,6 +38,7 @@ from tidal_plugins.model.reports import Receipt
 from tidal_plugins.reading.sentences import forget_sentences
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.sessions.ledger import SESSIONS
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, Volume, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, UNKNOWN, Damaged, noticed
 from tidal_plugins.storage.scrubbing import mark_unscrubbed, scrub
@@ -166,6 +168,8 @@ def _blank_sessions(storage: Storage, scope: Scope, texts: Texts) -> int:
 def named(storage: Storage, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> set[str]:
     """Return the ids of what is named by id or citation, by source, and by thread."""
     chosen = {bare_id(id_) for id_ in ids}
+    if texts := [id_ for id_ in chosen if any(map(str.isspace, id_))]:
+        raise InvalidInput(f"{shown(texts[0])} is no id or citation; memory.recall(…).ids has those of texts")
     with noticed() as damaged:
         for where in (source and Where(sources={source}), thread and Where(threads={thread})):
             if where:

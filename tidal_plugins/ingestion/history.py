@@ -42,12 +42,14 @@ class HistoryMatch:
         away: the ids of episodes that are out of recall because another branch took their place, and that belong there:
             those of ``episodes``, and those that an example was sent ahead of.
         forgotten: the positions of the turns whose questions were forgotten on request.
+        repeated: the positions of the turns that were answered anew, in the words of their episodes.
     """
 
     episodes: tuple[Episode | None, ...]
     replaced: tuple[str, ...] = ()
     away: tuple[str, ...] = ()
     forgotten: frozenset[int] = frozenset()
+    repeated: frozenset[int] = frozenset()
 
     @property
     def ids(self) -> list[str]:
@@ -67,7 +69,7 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     whole = {row.id: from_entry(row) for row in rows}
     known = [replace(episode, messages=unframed(episode.messages, delimiters)) for episode in whole.values()]
     words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
-    held, stale = _by_id(writer, scope, thread, history, known)
+    held, stale, repeated = _by_id(writer, scope, thread, history, known)
     follows = _follows(writer.storage, scope, [episode.id for episode in known])
     _by_words(held, known, words, masked)
     last = len(history) - 1
@@ -84,6 +86,7 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
         tuple(dict.fromkeys([*(episode.id for episode in stale), *(id_ for id_ in replaced if id_ not in apart)])),
         tuple(id_ for id_ in [*(episode.id for episode in held if episode), *apart] if id_ in away),
         frozenset(n for n in range(last) if held[n] is None and FORGOTTEN_TEXT in masked[n].question),
+        repeated,
     )
 
 
@@ -153,8 +156,9 @@ def _rows(storage: Storage, scope: Scope, thread: str | None, turns: int) -> lis
 
 def _by_id(
     writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange], known: Sequence[Episode]
-) -> tuple[list[Episode | None], list[Episode]]:
-    """Return the episodes that were recorded under the ids of the turns, and those of them that have other answers.
+) -> tuple[list[Episode | None], list[Episode], frozenset[int]]:
+    """Return the episodes that were recorded under the ids of the turns, those of them that have other answers, and the
+    positions of the turns that were answered anew in the same words.
 
     Only those that are not ``known`` are read from the store.
     """
@@ -162,15 +166,17 @@ def _by_id(
     found = {episode.id: episode for episode in known}
     found |= read_episodes(writer.storage, scope, [id_ for id_ in ids if id_ and id_ not in found])
     held: list[Episode | None] = []
-    stale = []
-    for id_, exchange in zip(ids, history, strict=True):
+    stale, repeated = [], set()
+    for n, (id_, exchange) in enumerate(zip(ids, history, strict=True)):
         episode = found.get(id_)
         stored = unframed(episode.messages, writer.delimiters) if episode else ()
         if episode and not _goes_on(stored, exchange.messages):
             stale.append(episode)
             episode = None
+        elif episode and _answered_again(stored, exchange.messages):
+            repeated.add(n)
         held.append(episode)
-    return held, stale
+    return held, stale, frozenset(repeated)
 
 
 def _goes_on(stored: Sequence[Message], passed: Sequence[Message]) -> bool:
@@ -180,6 +186,14 @@ def _goes_on(stored: Sequence[Message], passed: Sequence[Message]) -> bool:
     """
     ours, theirs = final_of(stored), final_of(passed)
     return not ours or not theirs or _says(passed, ours) or _says(stored, theirs)
+
+
+def _answered_again(stored: Sequence[Message], passed: Sequence[Message]) -> bool:
+    """Return whether a turn has the words of an episode's answer in another message: a run was retried or replayed."""
+    ours, theirs = final_of(stored), final_of(passed)
+    if not ours or not theirs or folded(ours.text) != folded(theirs.text):
+        return False
+    return ours.id not in {message.id for message in passed} and theirs.id not in {message.id for message in stored}
 
 
 def _says(messages: Sequence[Message], final: Message) -> bool:

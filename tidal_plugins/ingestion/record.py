@@ -193,6 +193,9 @@ def one_turn(
 ) -> tuple[Message, ...]:
     """Return the messages of a turn, which are given or made of its two texts and the tools that ran between."""
     given, calls = items(messages, "messages"), items(tools, "tools")
+    for text, name in ((user, "user"), (agent, "agent")):
+        if text is not None and not isinstance(text, str):
+            raise InvalidInput(f"{name} must be a text, got {shown(text)}; for Messages there is messages=")
     if given and (user is not None or agent is not None or calls):
         raise InvalidInput("give either messages, or user, agent and tools")
     if not all(isinstance(call, ToolCall) for call in calls):

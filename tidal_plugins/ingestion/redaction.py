@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 from tidal_plugins.errors import ComponentError, InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Redactor
@@ -124,6 +125,7 @@ class Redaction:
         try:
             found = sorted(Secret(*each) for each in self.redactor.find(filled(text)))
         except Exception as error:
+            pass_interrupt(error)
             raise ComponentError(f"the redactor failed, and nothing was stored: {type(error).__name__}") from error
         last, left, done = 0, list[Secret](), [span.span() for span in tags_in(text)]
         for secret in found:

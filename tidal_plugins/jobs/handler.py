@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
 from tidal_plugins.errors import Closed, EmbeddingError, StorageError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.entry import Scope
 
@@ -238,6 +239,7 @@ class _Loop(Generic[T]):
                 self.done.results.append(handler.do(scope, current))
                 return
             except Exception as error:
+                pass_interrupt(error)
                 bad = isinstance(error, EmbeddingError) and error.answered
                 if isinstance(error, (*handler.spares, NotNow)) and not bad:
                     raise  # no text of another one gets into the log

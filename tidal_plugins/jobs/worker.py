@@ -28,8 +28,11 @@ RETRY = 10.0
 """Seconds after which work that failed is taken up again."""
 
 FAREWELL = 5.0
-"""Seconds that the end of the process waits for what is under way: a thread that is loading a parser then would take
-the process down."""
+"""Seconds that closing waits for what is under way."""
+
+LAST = 60.0
+"""Seconds that the end of the process waits for it: a thread that is loading a parser then, which takes a second, and
+eleven where ten others want the processor, would take the process down."""
 
 
 class Worker:
@@ -182,4 +185,4 @@ _all: weakref.WeakSet[Worker] = weakref.WeakSet()
 def _stop_all() -> None:
     """Stop before the interpreter takes apart what a thread may be using."""
     for worker in list(_all):
-        worker.stop()
+        worker.stop(LAST)

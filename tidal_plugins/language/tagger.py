@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.language.features import BITS, FLAGS, LONGEST, flags, rows
 from tidal_plugins.model.sentence import ACTS, TAGS, SentenceTags
 from tidal_plugins.protocols import SentenceEncoder
@@ -173,6 +174,7 @@ def load(path: Path = NGRAMS) -> Weights:
         if not all(np.isfinite(getattr(weights, name)).all() for name in _ARRAYS):
             raise ValueError("weights that are no finite numbers")
     except Exception as error:  # zip, numpy and JSON each have kinds of their own for what is broken
+        pass_interrupt(error)
         raise InvalidInput(
             f"{path} holds no weights of a tagger ({shown(error)}); make them with `make fit-tagger`"
         ) from error

@@ -20,6 +20,7 @@ from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.maintenance.recurring import ConsolidationTuning, Recurring
 from tidal_plugins.maintenance.runs import (
     COMPRESSED,
@@ -99,6 +100,7 @@ class Consolidator:
             except (Closed, UnderWay):
                 raise
             except Exception as error:
+                pass_interrupt(error)
                 logger.warning("consolidation: %s: %s", name, type(error).__name__)  # no text of a memory
                 errors.append(f"{name}: {type(error).__name__}: {error}")
             return done

@@ -113,6 +113,7 @@ class Capsule:
         ratio: how many characters of memory there are for each of the capsule's.
         version: the version of the stored capsule.
         written: the version of the people's sections in it; ``None`` for a capsule that was parsed from a text.
+        degraded: what was damaged when it was made, as that of a recall: it may lack memories then.
     """
 
     sections: tuple[Section, ...]
@@ -123,6 +124,7 @@ class Capsule:
     version: int = 0
     updated_at: datetime | None = None
     written: int | None = None
+    degraded: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str, *, budgets: Mapping[str, int] = BUDGETS, max_lines: int = MAX_LINES) -> Self:

@@ -97,6 +97,9 @@ class Size:
     def __sub__(self, other: Size) -> Size:
         return Size(max(0, self.tokens - other.tokens), max(0, self.bytes - other.bytes))
 
+    def __str__(self) -> str:
+        return f"{self.tokens:,} tokens ({self.bytes:,} bytes)"
+
     def __mul__(self, share: float) -> Size:
         return Size(int(self.tokens * share), int(self.bytes * share))
 

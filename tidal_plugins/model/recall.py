@@ -227,7 +227,8 @@ class Recall(Sequence[Hit]):
         affect: the mood that influenced the order.
         profile: the name of the formula that ranked.
         at: the time of which the recall asked.
-        degraded: the channels, peers and models that could not answer in time.
+        degraded: the channels, peers and models that could not answer in time, and what is damaged: «damaged links»
+            are rows of links that were left out, «damaged pages» may have held more.
         confidence: the chance that the recall holds something that helps, in [0, 1].
         hops: the further queries, in order.
         stopped: why there were no more hops: «covered», «no new query», «no new hit», «hops», «queries», «time», or
@@ -270,6 +271,9 @@ class Recall(Sequence[Hit]):
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(hit.id for hit in self.hits)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{n}. {hit.passage}" for n, hit in enumerate(self.hits, 1))
 
     def explain(self, dropped: int = 10) -> str:
         """Return a line for each hit, and for up to ``dropped`` candidates that fell out.
@@ -316,6 +320,11 @@ class Whisper:
     text: str
     hits: tuple[Hit, ...] = ()
     recall: Recall | None = None
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Return what could not answer in time, and what is damaged, as that of a recall: it may lack memories then."""
+        return self.recall.degraded if self.recall is not None else ()
 
     def __str__(self) -> str:
         return self.text

@@ -300,6 +300,8 @@ class Stats:
         timeouts: questions and channels of a recall that took longer than the whole deadline.
         log_lost: whether the file was once opened without its log, which held the last writes of a process that had
             ended without closing. ``check(repair=True)`` reports it for the last time.
+        log_readers: who is reading while the log has more than 64 MiB, and so may keep it from beginning anew: threads
+            of this process, and on Linux other processes that are in sight.
         reader: the work and the cost of the model that reads turns for the graph.
         kinds: how many entries of each kind there are, episodes included.
         tiers: how many entries are ``warm``, ``cold``, ``archived`` or ``expired``, or ``permanent`` because they do
@@ -314,6 +316,7 @@ class Stats:
     slow: int
     timeouts: int
     log_lost: bool = False
+    log_readers: tuple[str, ...] = ()
     reader: ReaderUsage = field(default_factory=lambda: _no_usage())
     kinds: Mapping[str, int] = field(default_factory=dict)
     tiers: Mapping[str, int] = field(default_factory=dict)

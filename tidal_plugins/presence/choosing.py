@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from tidal_plugins.dossiers.scorer import worth
+from tidal_plugins.english.dates import named_days
 from tidal_plugins.english.intentions import INTENTION, REMIND
 from tidal_plugins.english.sentences import plain
 from tidal_plugins.model.clock import hours_between
@@ -94,11 +95,16 @@ def _is_due(item: Unfinished, today: date, hour: int, now: datetime, settings: P
 
 def _has_waited(item: Unfinished, now: datetime, settings: PresenceTuning) -> bool:
     """Return whether a thing without a day is old enough and clear. A task is what somebody says that they have to do:
-    «the list shows what needs to be done» is none."""
+    «the list shows what needs to be done» is none, and «I'll ask Anna» is done at once. What is said beside a day may
+    be for it."""
     text = plain(item.said.raw)
-    if item.kind == "task" and not (INTENTION.match(text) or REMIND.match(text)):
+    meant = INTENTION.match(text)
+    if item.kind == "task" and (meant["announced"] if meant else not REMIND.match(text)):
         return False
-    settled = now - item.said.entry.occurred_at >= timedelta(hours=settings.settled)
+    said = item.said.entry
+    if any(day >= said.occurred_at.date() for day in named_days(said.text, said.occurred_at)):
+        return False
+    settled = now - said.occurred_at >= timedelta(hours=settings.settled)
     return (settled or item.associated is not None) and item.due is None and item.is_told
 
 

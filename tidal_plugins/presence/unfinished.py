@@ -8,13 +8,16 @@ from datetime import date, timedelta
 from typing import Literal
 
 from tidal_plugins.dossiers.sections import Newest
-from tidal_plugins.dossiers.sentences import Reader, Sentence, is_own
+from tidal_plugins.dossiers.sentences import AGENT, Reader, Sentence, is_own
 from tidal_plugins.dossiers.tasks import closes, is_report
+from tidal_plugins.english.dates import named_days
 from tidal_plugins.english.intentions import CALLED_OFF, FICTION, INTENTION, REMIND, UNWANTED
 from tidal_plugins.english.sentences import plain
-from tidal_plugins.english.words import stem
+from tidal_plugins.english.words import NEGATED, stem
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.entry import CONVERSATION, OWN, Entry
+from tidal_plugins.patterns import lazy_re
+from tidal_plugins.scoring.text import stems
 
 Kind = Literal["promise", "task", "plan", "question"]
 
@@ -25,6 +28,9 @@ SHARED = 2
 """Words with a content by which a later sentence concerns the same thing; a name that both have is enough."""
 _LEAST_WORDS = 3
 """Words with a content that a plan needs to be understood by itself."""
+_AT_LENGTH = 3
+"""Sentences of the agent that concern a task, from which on it was no errand but what the talk was for."""
+_CLAUSES = lazy_re(r"[,;:.!?–—]\s+")
 _SURE = 0.5
 """Chance of an act from which on a sentence is taken for a question or a request."""
 
@@ -52,8 +58,11 @@ class Unfinished:
 
     @property
     def is_told(self) -> bool:
-        """Return whether it says what it is about: «I will remind you on Wednesday» does not."""
-        return len(self.words) >= _LEAST_WORDS
+        """Return whether it says what it is about: «I will remind you on Wednesday», «I need to see it now» do not."""
+        text = plain(self.said.raw)
+        meant = INTENTION.match(text) or REMIND.match(text)
+        words = stems(_CLAUSES.split(meant["task"])[0]) if meant else self.words
+        return len(set(words)) >= _LEAST_WORDS
 
 
 def unfinished(newest: Newest) -> list[Unfinished]:
@@ -65,6 +74,8 @@ def unfinished(newest: Newest) -> list[Unfinished]:
     today = local(newest.now, newest.settings.zone).date()
     found = [item for said in newest.said if (item := _read(said, today))]
     found += _unanswered(newest.reader, newest.entries)
+    off = (_is_refused, _is_worked_on)
+    found = [item for item in found if not any(is_off(newest.reader, item, newest.entries) for is_off in off)]
     later = [(item, _later(newest.reader, item, newest.entries)) for item in found]
     return [_as_of_now(item, told) for item, told in later if not any(_ends(one, item) for one in told)]
 
@@ -116,11 +127,54 @@ def _ends(later: Sentence, item: Unfinished) -> bool:
         return True
     if len(shared) < SHARED and not named:
         return False
-    if later.denies and not item.said.denies and not later.has("plan"):
+    if _is_denied(later, item) and not item.said.denies and not later.has("plan"):
         return True
     if item.due is None or _is_partly(later, item):
         return False
+    if later.has("change") and max(later.days, default=item.due) > item.due:
+        return True  # «it moves from the 9th to the 16th»
     return (bool(later.days) and item.due not in later.days) or (is_report(later) and not later.has("plan"))
+
+
+def _is_refused(reader: Reader, item: Unfinished, entries: Iterable[Entry]) -> bool:
+    """Return whether the person denies the day of a plan in the same talk, whatever the words: «I can't Monday»."""
+    said = item.said.entry
+    if item.kind != "plan":
+        return False
+    talk = [
+        one
+        for one in entries
+        if is_own(one) and one.thread == said.thread and one.occurred_at >= said.occurred_at
+        if one.occurred_at.date() == said.occurred_at.date()
+    ]
+    return any(
+        NEGATED.search(plain(clause)) and item.due in named_days(clause, one.occurred_at)
+        for one in talk
+        for other in reader.all_of(one)
+        if other.raw != item.said.raw
+        for clause in _CLAUSES.split(other.raw)
+    )
+
+
+def _is_worked_on(reader: Reader, item: Unfinished, entries: Iterable[Entry]) -> bool:
+    """Return whether a task without a day is what the agent was asked for, and dealt with at length in that talk."""
+    said = item.said.entry
+    if item.kind != "task" or item.due or said.thread is None:
+        return False
+    told = (
+        one
+        for entry in entries
+        if entry.role == AGENT and entry.thread == said.thread and entry.occurred_at >= said.occurred_at
+        for one in reader.all_of(entry)
+    )
+    return sum(len(item.words & one.about) >= SHARED for one in told) >= _AT_LENGTH
+
+
+def _is_denied(later: Sentence, item: Unfinished) -> bool:
+    """Return whether a later sentence denies something in a clause that is about a thing: «I can't believe it» says
+    nothing of the choir that the next clause names."""
+    clauses = _CLAUSES.split(plain(later.raw))
+    return any(NEGATED.search(one) and not item.words.isdisjoint(stems(one)) for one in clauses)
 
 
 def _is_partly(later: Sentence, item: Unfinished) -> bool:
@@ -161,6 +215,9 @@ def _unanswered(reader: Reader, entries: Sequence[Entry]) -> Iterator[Unfinished
             continue
         item = Unfinished("question", questions[0])
         told = [said for one, said in answers if one.occurred_at >= entry.occurred_at]
+        at_once = [said for said in told if said.turn == item.said.turn]
+        if at_once and not any(said.denies for said in at_once):
+            continue  # «understood?» and «Understood.»
         if not any(_answers(said, item) for said in told):
             yield item
 

@@ -14,6 +14,7 @@ from tidal_plugins.english.intentions import INTENTION, REMIND
 from tidal_plugins.english.reported import to_second_person
 from tidal_plugins.english.sentences import plain, shortened
 from tidal_plugins.english.words import MONTHS, WEEKDAYS
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.delimiters import inert
 from tidal_plugins.model.dossier import Source, Statement
@@ -63,6 +64,7 @@ class Writer:
         try:
             found = in_time(ask, self.settings.models.timeout)
         except Exception as error:  # its message may hold the text, which belongs into no log
+            pass_interrupt(error)
             logger.warning("the summariser failed with %s; the message quotes instead", type(error).__name__)
             return ""
         drafted = Evidence(draft, frozenset({now.date()}))
@@ -121,7 +123,10 @@ def _in_own_words(item: Unfinished) -> str | None:
 
 
 def _quoted(said: Sentence) -> str:
-    text = shortened(said.text.replace("“", "‘").replace("”", "’"), QUOTED)
+    """Return the words of a sentence, after the one that it needs to be understood, if there is room for both."""
+    whole = f"{said.before} {said.text}".strip()
+    text = said.text if len(whole) > QUOTED else whole
+    text = shortened(text.replace("“", "‘").replace("”", "’"), QUOTED)
     text = text.strip().rstrip(";,")
     return text if text[-1:] in _MARKS else f"{text}."
 

@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.boost import Boosts
@@ -137,7 +138,7 @@ class Federation:
         question = own.question
         if question is None or not others:
             return own.recall
-        same = replace(request, affect=question.affect, felt=None, associative=False, session=None)
+        same = replace(request, affect=question.affect, felt=None, associative=False, session=None, degraded=())
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
             query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there
@@ -187,6 +188,7 @@ class _Asked:
             read = partial(self._read, own, self._scope(scope), ask, storage)
             found = storage.while_open(read) if isinstance(storage, ReadOnlySQLite) else read()
         except Exception as error:
+            pass_interrupt(error)
             reason = f"{type(error).__name__}: {error}"
             if reason != self._silent:  # once, not at every turn
                 logger.warning("peer %s was not asked: %s", self.peer.name, reason)

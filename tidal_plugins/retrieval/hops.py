@@ -15,6 +15,7 @@ from tidal_plugins.aio import in_time
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.words import PLEASANTRIES, STOP_WORDS, stem
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CoverageAssessor
@@ -107,6 +108,7 @@ class _Hops:
         except TimeoutError:
             return TIME
         except Exception as error:
+            pass_interrupt(error)
             logger.warning("the coverage assessor failed; recall ends here: %s", type(error).__name__)
             logger.debug("the coverage assessor failed", exc_info=True)
             return ASSESSOR

@@ -27,7 +27,7 @@ from tidal_plugins.secrets.finding import Secret, is_tagged, mask, masked, maske
 from tidal_plugins.secrets.screening import Screening, screening
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.damage import ENTRIES, noticed
+from tidal_plugins.storage.damage import named, noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +60,14 @@ class Recaller:
         """Return what the store brings up for a request, and how it was understood.
 
         Damaged rows that were left out are told in ``degraded``, by their tables; damaged candidates are among
-        ``dropped``.
+        ``dropped``, too.
         """
         with noticed() as left_out:
             answer = self._answer(request, whispers)
-        recall = answer.recall
-        told = {item.id for item in recall.dropped} if left_out else set()
-        tables = [row.table for row in left_out if row.table != ENTRIES or row.name not in told]
-        if not tables:
+        if not left_out and not request.degraded:
             return answer
-        degraded = (*recall.degraded, *(f"damaged {table}" for table in dict.fromkeys(tables)))
-        return replace(answer, recall=replace(recall, degraded=degraded))
+        recall, damaged = answer.recall, dict.fromkeys((*named(left_out), *request.degraded))
+        return replace(answer, recall=replace(recall, degraded=(*recall.degraded, *damaged)))
 
     def _answer(self, request: Request, whispers: bool) -> Answer:
         if request.profile == HOT:

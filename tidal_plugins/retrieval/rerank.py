@@ -22,6 +22,7 @@ from tidal_plugins.aio import in_time
 from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
 from tidal_plugins.embedding.weights import hub_folder
 from tidal_plugins.errors import ComponentError, InvalidInput
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.boost import GAINS
 from tidal_plugins.retrieval.candidates import Candidates, Rows, total
@@ -58,6 +59,7 @@ def reranked(
     except TimeoutError:
         logger.warning("the reranker did not answer within %g s; the ranking stays without it", seconds)
     except Exception as error:
+        pass_interrupt(error)
         reason = error if isinstance(error, ComponentError) else type(error).__name__  # others may tell what was read
         logger.warning("the reranker failed, and the ranking stays without it: %s", reason)
         logger.debug("the reranker failed", exc_info=True)
@@ -178,6 +180,7 @@ class CrossEncoderReranker:
                     )
                 return [float(row) for row in rows]
             except Exception as error:
+                pass_interrupt(error)
                 raise ComponentError(
                     f"{self._name} could not score: {type(error).__name__}: {error}. A reranker gives one number per "
                     "text: a cross-encoder with one label."
@@ -205,6 +208,7 @@ def _folder(name: str | Path) -> Path:
     try:
         return hub_folder(name)
     except Exception as error:  # the hub's client raises its own, its HTTP library's and the system's errors
+        pass_interrupt(error)
         raise _unavailable(name, f"the hub and its cache gave no files ({type(error).__name__}: {error})") from error
 
 
@@ -225,6 +229,7 @@ def _load(name: str | Path, folder: Path, device: str, max_length: int | None) -
             )
             return model
     except Exception as error:  # whatever a damaged folder or an unknown device leads to
+        pass_interrupt(error)
         raise _unavailable(name, f"{type(error).__name__}: {error}") from error
 
 

@@ -28,6 +28,7 @@ from tidal_plugins.scoring.text import terms
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Corpus, Where
+from tidal_plugins.storage.damage import named, noticed
 from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, is_unicode, mapping
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Request:
     text's vector. ``associative`` appends entries that are associated with the hits, beyond the limit. ``session`` is
     the one whose signals influence this recall, in addition to those of the scope. ``window`` is the number of turns
     before and after each hit that come with it. ``vector`` is that of ``text``, if it is known. ``hops`` is the number
-    of hops of the whole recall.
+    of hops of the whole recall. ``degraded`` is what was damaged of the current mood.
     """
 
     scope: Scope
@@ -77,6 +78,7 @@ class Request:
     hops: int = 1
     vector: QueryVector | None = None
     felt: Callable[[NDArray[np.float32]], Affect] | None = None
+    degraded: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -110,18 +112,20 @@ class Request:
             profile, hops, associative = HOT, 1, False  # there is nothing to lead on from
         else:
             profile = _checked_profile(settings.recall.profile if profile is None else profile)
+        state, degraded = _mood(affect, mood, scope, now if as_of is None else None)
         return cls(
             scope,
             "" if query is None else checked_query(query, settings),
             where,
             now,
             checked_limit(settings.recall.limit if limit is None else limit),
-            affect=_mood(affect, mood, scope, now if as_of is None else None),
+            affect=state,
             profile=profile,
             associative=check_flag(associative, "associative"),
             session=session,
             window=check_int(window, "window", 0, MAX_WINDOW),
             hops=hops,
+            degraded=degraded,
         )
 
     @classmethod
@@ -142,7 +146,7 @@ class Request:
         """Return the request of ``TidalMemory.whisper``, whose arguments these are. Raises ``InvalidInput``."""
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
         now = now if as_of is None else aware(as_of, "as_of")
-        state = _mood(affect, mood, scope, now if as_of is None else None)
+        state, degraded = _mood(affect, mood, scope, now if as_of is None else None)
         return cls(
             scope,
             turn,
@@ -153,6 +157,7 @@ class Request:
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
             session=session,
             felt=partial(mood.felt, turn, state) if affect is None else None,
+            degraded=degraded,
         )
 
 
@@ -237,11 +242,16 @@ def _checked_profile(profile: str) -> str:
     return profile
 
 
-def _mood(affect: Affect | None, mood: AffectLoop, scope: Scope, now: datetime | None) -> Affect:
-    """Return the mood that a request gives, else the current one; none where the request is about another time."""
-    if affect is not None:
-        return _checked_affect(affect)
-    return Affect() if now is None else mood.current(scope, now)
+def _mood(
+    affect: Affect | None, mood: AffectLoop, scope: Scope, now: datetime | None
+) -> tuple[Affect, tuple[str, ...]]:
+    """Return the mood that a request gives, else the current one; none where the request is about another time. The
+    other value is what was damaged of it."""
+    if affect is not None or now is None:
+        return Affect() if affect is None else _checked_affect(affect), ()
+    with noticed() as damaged:
+        state = mood.current(scope, now)
+    return state, named(damaged)
 
 
 def _checked_affect(affect: Affect) -> Affect:

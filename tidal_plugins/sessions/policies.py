@@ -68,6 +68,7 @@ class Policies:
             "memory.sessions.policies"
         )
 
+    @whole()
     def names(self) -> list[str]:
         """List the names of all policies, sorted."""
         declared = [document.key for document in self.storage.documents(self.scope, POLICIES)]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.base import Log
+from tidal_plugins.storage.damage import marked, noticed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,14 @@ class Checks(Protocol):
     @abstractmethod
     def rebuild(self) -> None:
         """Count anew, renew indexes and remove index rows of what is not there. Nothing that is intact is removed."""
+
+
+@runtime_checkable
+class Verified(Protocol):
+    """An engine with damage that no checksum tells, for which it looks now and then."""
+
+    def verify(self) -> None:
+        """Look whether the whole store is in order. If it is not, readings tell so from then on."""
 
 
 @runtime_checkable
@@ -87,13 +96,15 @@ class Listings(Protocol):
 
 
 class Measures(NamedTuple):
-    """Sizes in bytes, counts since the store was opened, and whether the log of an earlier process was gone."""
+    """Sizes in bytes, counts since the store was opened, whether the log of an earlier process was gone, and who reads
+    while the log is too long."""
 
     file_bytes: int = 0
     log_bytes: int = 0
     slow: int = 0
     timeouts: int = 0
     log_lost: bool = False
+    log_readers: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -144,6 +155,7 @@ def within_deadline(storage: object) -> AbstractContextManager[None]:
 def question(read: Read) -> Read:
     """Make a method a question: its reads of the store have the engine's deadline together.
 
+    A list that lacks damaged rows is returned with its ``degraded``; any other answer without them raises ``Corrupt``.
     The method's object has a ``_storage``, or ``_services`` with one. Long work, such as maintenance, reembedding and
     the export of a graph, is no question and may take as long as it needs.
     """
@@ -151,7 +163,8 @@ def question(read: Read) -> Read:
     @wraps(read)
     def bounded(self: Any, *args: Any, **options: Any) -> Any:
         storage = self._storage if hasattr(self, "_storage") else self._services.storage
-        with within_deadline(storage):
-            return read(self, *args, **options)
+        with within_deadline(storage), noticed() as damaged:
+            found = read(self, *args, **options)
+        return marked(found, damaged)
 
     return cast(Read, bounded)

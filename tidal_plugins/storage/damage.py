@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 from zlib import crc32
 
-from tidal_plugins.errors import Corrupt, NotFound
+from tidal_plugins.errors import Corrupt, NotFound, TidalError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.shown import shown
 
@@ -67,6 +67,9 @@ LOG, DOCUMENTS, SCOPES, VOLUMES, PAGES = "log", "documents", "scopes", "volumes"
 UNKNOWN = "?"
 """Stands for the name of a row whose name cannot be read."""
 
+SENSELESS = (AttributeError, LookupError, TypeError, ValueError)
+"""Errors of code that finds values of another kind than any that are written, or that misses some."""
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -90,11 +93,13 @@ found may have been there."""
 _listening: ContextVar[tuple[dict[Damaged, None], ...]] = ContextVar("listening", default=())
 
 
-def note(table: str, name: object) -> None:
+def note(table: str, name: object, *, log: bool = True) -> None:
     """Report a damaged row that was left out. The log names it only by an id: other names tell what is stored."""
     damaged = Damaged(table, str(name))
-    if damaged == A_PAGE:
-        logger.error("a page is damaged: what it holds is read as far as it is intact")
+    if not log:
+        pass
+    elif damaged == A_PAGE:
+        logger.error("a page is damaged, or another program wrote it: what it holds is read as far as it is intact")
     elif table == ENTRIES:
         logger.error("an entry is damaged and was left out: %.40s", damaged.name)
     else:
@@ -115,11 +120,18 @@ def intact(rows: Iterable[T], read: Callable[[T], R]) -> Iterator[R]:
 
 @contextmanager
 def noticed() -> Iterator[dict[Damaged, None]]:
-    """Collect the damaged rows that reads inside leave out, each once, in order."""
+    """Collect the damaged rows that reads inside leave out, each once, in order.
+
+    Raises ``Corrupt`` where what is left makes no sense to what reads it.
+    """
     heard: dict[Damaged, None] = {}
     token = _listening.set((*_listening.get(), heard))
     try:
         yield heard
+    except SENSELESS as error:
+        if heard and not isinstance(error, TidalError):
+            raise corrupt(next(iter(heard))) from error
+        raise
     finally:
         _listening.reset(token)
 
@@ -150,6 +162,32 @@ def whole() -> Iterator[None]:
             raise
     if damaged:
         raise corrupt(next(iter(damaged)))
+
+
+class Degraded(list[T]):
+    """A list that lacks what is damaged. It is a list like any other beside.
+
+    Attributes:
+        degraded: what is damaged, as that of a recall, such as ``damaged links``; ``damaged pages`` may have held more.
+    """
+
+    def __init__(self, found: Iterable[T], degraded: tuple[str, ...]) -> None:
+        super().__init__(found)
+        self.degraded = degraded
+
+
+def named(damaged: Iterable[Damaged]) -> tuple[str, ...]:
+    """Return the tables of damaged rows, as a result names them."""
+    return tuple(dict.fromkeys(f"damaged {row.table}" for row in damaged))
+
+
+def marked(found: T, damaged: Collection[Damaged]) -> T:
+    """Return what was read without the damaged rows, with a mark. Only a list bears one: raises ``Corrupt`` else."""
+    if not damaged:
+        return found
+    if isinstance(found, list):
+        return cast(T, Degraded(found, named(damaged)))
+    raise corrupt(next(iter(damaged)))
 
 
 def corrupt(damaged: Damaged) -> Corrupt:

@@ -18,6 +18,7 @@ from tidal_plugins.english.faithful import names_in, unsupported
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tools import REFUSAL
 from tidal_plugins.errors import CompactionError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.language.importance import importances
 from tidal_plugins.model.dossier import Source, Statement
 from tidal_plugins.model.entry import Entry
@@ -80,6 +81,7 @@ def condense(
             return Condensed(tuple(_attributed(fitting, sources, previous)), "model", unknown=unknown)
         reason = f"no statement of its answer fits {max_tokens} tokens" if statements else "its answer cites no source"
     except Exception as error:
+        pass_interrupt(error)
         reason = cut(folded(f"{type(error).__name__}: {error}"), _REASON)
     found = _extracted(ExtractiveSummariser(counter, tools), sources, purpose, previous, max_tokens)
     return Condensed(found, "extractive", reason, unknown)
@@ -104,6 +106,7 @@ def _extracted(
         found = summariser.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
         return tuple(replace(statement, text=folded(statement.text)) for statement in found)
     except Exception as error:
+        pass_interrupt(error)
         raise CompactionError(f"nothing could be extracted, and nothing is dropped: {shown(error)}") from error
 
 

@@ -3,15 +3,18 @@
 The adapters of all frameworks stand on this package, and convert messages. One policy for errors holds in all of them:
 
 - A mistake of the caller raises ``InvalidInput`` or one of its kind, and a closed memory raises ``Closed``.
-- An embedder that fails raises ``EmbeddingError`` and a store that fails raises ``StorageError``, before a turn and
-  after it, as a model that fails raises. So the retries and fallbacks of the framework apply, and no agent forgets in
-  silence. Nothing is half-written, and the next run of the thread records the turn that was missed.
+- An embedder that fails raises ``EmbeddingError``, before a turn and after it, as a model that fails raises. So the
+  retries and fallbacks of the framework apply.
+- A store that fails (a damaged file, a full disk, a lock that others hold) takes its memories away and not the answer:
+  the agent goes on without them, and an error is logged, once for each kind. Nothing is half-written, and the next run
+  of the thread records the turn that was missed.
 - A turn whose content cannot be stored (too long, invalid Unicode) is logged without its text and left out. It would
   stop its thread for good otherwise.
 - A tool answers a refusal (:data:`REFUSALS`) in text, for the model to read.
 """
 
 from tidal_plugins.sessions.session import REFUSALS
+from tidal_plugins.turns.going_on import going_on
 from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, checked_cache, drop_kept, read_kept
 from tidal_plugins.turns.place import (
     Nested,
@@ -55,6 +58,7 @@ __all__ = [
     "checked_memory",
     "checked_nested",
     "entry_metadata",
+    "going_on",
     "in_scope",
     "json_arguments",
     "KeptWhisper",

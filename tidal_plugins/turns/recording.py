@@ -9,12 +9,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Generic, TypeVar
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.exchange import Exchange, Message, final_of
+from tidal_plugins.turns.going_on import going_on
 from tidal_plugins.turns.place import Place
 from tidal_plugins.validation import storable
 
@@ -22,6 +24,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 V = TypeVar("V")
+
+RECORDING = "recording their turns"
+"""What agents go on without if a store fails."""
 
 NOTHING = Exchange(())
 """Stands for a turn without text, which no episode holds."""
@@ -64,9 +69,13 @@ class Recorder:
 def record_history(place: Place, history: Sequence[Exchange | None], over: Collection[int]) -> dict[int, bool]:
     """Record those turns of a history that are ``over``, by position, and that no episode holds; link them.
 
-    Return for each of ``over`` whether the store has it. ``None`` stands for a turn without text. The exchanges have
-    ids. Raises ``Closed``, ``EmbeddingError`` and ``StorageError``.
+    Return for each of ``over`` whether the store has it; nothing if the store fails, and the next run records them.
+    ``None`` stands for a turn without text. The exchanges have ids. Raises ``Closed`` and ``EmbeddingError``.
     """
+    return going_on(place.memory, RECORDING, partial(_record_history, place, history, over), {})
+
+
+def _record_history(place: Place, history: Sequence[Exchange | None], over: Collection[int]) -> dict[int, bool]:
     episodes, thread = place.memory.episodes, place.thread
     found = episodes.match([exchange or NOTHING for exchange in history], thread=thread)
     ids = [episode.id if episode else None for episode in found.episodes]
@@ -78,9 +87,9 @@ def record_history(place: Place, history: Sequence[Exchange | None], over: Colle
         own = episodes.id_of(str(exchange.key), thread=thread)
         if ids[n] is None and own in found.replaced:
             exchange = replace(exchange, id=f"{exchange.key}/{_answer_key(exchange)}")
-        if ids[n] in (None, own):  # a turn may have grown since
+        if ids[n] is None or (ids[n] == own and n not in found.repeated):  # a turn may have grown since
             new[n] = exchange
-    stored = dict(zip(new, record_turns(place.memory, list(new.values())), strict=True))
+    stored = dict(zip(new, _stored(place.memory, list(new.values())), strict=True))
     follows = {}
     for n, exchange in new.items():
         if not stored[n]:
@@ -100,10 +109,10 @@ def record_turns(memory: TidalMemory, exchanges: Sequence[Exchange | None]) -> l
     """Record exchanges in one transaction, and return for each whether it is stored.
 
     An exchange that cannot be stored is logged without its text, and the others are stored. ``None`` stands for a turn
-    without text, which is not stored. Raises ``Closed``, ``EmbeddingError`` and ``StorageError``.
+    without text, which is not stored. If the store fails, none is stored. Raises ``Closed`` and ``EmbeddingError``.
     """
     wanted = [exchange for exchange in exchanges if exchange is not None]
-    stored = iter(_stored(memory, wanted) if wanted else ())
+    stored = iter(going_on(memory, RECORDING, partial(_stored, memory, wanted), [False] * len(wanted)))
     return [exchange is not None and next(stored) for exchange in exchanges]
 
 
@@ -150,6 +159,8 @@ def json_arguments(arguments: Any) -> dict[str, Any]:
 
 
 def _stored(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]:
+    if not exchanges:
+        return []
     try:
         memory.record_many(exchanges)
     except InvalidInput as error:

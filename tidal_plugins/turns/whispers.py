@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, Literal, get_args
 
 from tidal_plugins.actions.calls import NO_TOOLS
@@ -25,6 +26,7 @@ from tidal_plugins.secrets.finding import masked
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
+from tidal_plugins.turns.going_on import going_on
 from tidal_plugins.turns.kept import CACHE, Cache, KeptWhisper, keep, read_kept, sources_of
 from tidal_plugins.turns.place import Place, SessionConfig
 from tidal_plugins.validation import check_choice
@@ -78,9 +80,26 @@ def surface(
     of. ``beside`` are the ids of memories that stand elsewhere in the prompt: they count as surfaced if the whisper
     would have shown them, and stand in it no more. With a ``config``, recall uses the signals of the session. With the
     ``cache`` «sticky» the whisper is stored, and those of the turns ``shown`` come with it. ``ahead`` says that the
-    question is yet to be added to the history, behind a message with its whisper. Raises ``InvalidInput`` for a config
-    without a thread.
+    question is yet to be added to the history, behind a message with its whisper. If the store fails, the whisper is
+    empty. Raises ``InvalidInput`` for a config without a thread.
     """
+    nothing = Surfaced(question, Whisper(""), (), None)
+    surfaced = partial(_surfaced, place, question, config, known, history, shown, shown_texts, cache, ahead, beside)
+    return going_on(place.memory, "whispers", surfaced, nothing)
+
+
+def _surfaced(
+    place: Place,
+    question: str,
+    config: SessionConfig | None,
+    known: Surfaced | None,
+    history: Sequence[Exchange | None],
+    shown: Collection[int],
+    shown_texts: Collection[str],
+    cache: Cache,
+    ahead: bool,
+    beside: Collection[str],
+) -> Surfaced:
     memory, session = place.memory, config.session(place) if config else None
     written = (session.id, session.info.accepted) if session else None
     open_ = len(history) if ahead else len(history) - 1
@@ -163,8 +182,12 @@ def thread_capsule(place: Place, max_age: timedelta) -> str:
     """Return the capsule of a run as a model reads it, made anew if it is older than ``max_age``.
 
     A thread that begins, and a run without a thread, get one that is not older than ``NEWS``, so that they know what
-    was said since; an empty one is never kept.
+    was said since; an empty one is never kept. If the store fails, there is none.
     """
+    return going_on(place.memory, "capsules", partial(_thread_capsule, place, max_age), "")
+
+
+def _thread_capsule(place: Place, max_age: timedelta) -> str:
     memory, thread = place.memory, place.thread
     begins = thread is None or not memory.episodes.list(thread=thread, limit=1)
     capsule = memory.capsule.read(max_age=min(max_age, NEWS) if begins else max_age, thread=thread)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-NEEDS = "the command line needs further packages: pip install 'tidal-plugins[cli]'"
-
 
 def main() -> None:
     """Run the command line, or say what is missing to run it.
@@ -21,5 +19,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tidal"):
             raise
-        sys.exit(f"tidal: there is no {error.name}: {NEEDS}")
+        sys.exit(
+            f"tidal: the command line needs {error.name}, which is not installed: pip install 'tidal-plugins[cli]'"
+        )
     app(prog_name="tidal")

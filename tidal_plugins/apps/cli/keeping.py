@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -116,6 +116,7 @@ def doctor(
     repairable = [fault for fault in report.faults if fault.repairable]
     advice += ["tidal doctor --repair rebuilds what can be rebuilt"] if repairable else []
     advice += ["restore a backup for what is lost, or go on without it"] if lost else []
+    advice += [_log_advice(stats.log_readers)] if stats.log_bytes > LONG_LOG else []
     advice += ["tidal consolidate reads the turns that wait"] if waiting else []
     versions = {name: _version(name) for name in PACKAGES}
     where = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "system": platform.platform()}
@@ -131,6 +132,16 @@ def doctor(
     run.show(data, "\n".join(lines))
     if not report.ok:
         raise typer.Exit(Exit.PARTLY)
+
+
+LONG_LOG = 64 * 1024 * 1024
+"""Bytes of a log that somebody keeps from beginning anew."""
+
+
+def _log_advice(readers: Sequence[str]) -> str:
+    """Return what to do about a log that is too long."""
+    known = f"; reading now: {', '.join(readers)}" if readers else "; which one cannot be told here"
+    return f"the log is long because somebody goes on reading an earlier state: end that snapshot or process{known}"
 
 
 def size(count: int) -> str:

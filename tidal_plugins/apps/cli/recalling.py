@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,9 +73,11 @@ def recall(
             query, limit=limit, window=window, hops=hops, **filter_of(kind, thread, source, since, until, archived)
         )
     if not found and not run.as_json:
-        raise Failed("nothing in memory comes up for that", Exit.NOTHING)
+        raise Failed(f"nothing in scope {run.scope} comes up for that", Exit.NOTHING)
     shown = "\n\n".join(_lines(hit, full) for hit in found)
-    run.show({"query": query, "confidence": found.confidence, "hits": [as_data(hit) for hit in found]}, shown)
+    data = {"query": query, "confidence": found.confidence, "degraded": list(found.degraded)}
+    run.show({**data, "hits": [as_data(hit) for hit in found]}, shown)
+    _note_degraded(run, found.degraded)
     if not found:
         raise typer.Exit(Exit.NOTHING)
 
@@ -107,9 +110,17 @@ def whisper(run: Run, turn: Annotated[str, typer.Argument(help="What the user sa
         raise Failed("a turn must not be empty", Exit.USAGE)
     with run.memory() as memory:
         said = memory.whisper(turn)
-    run.show({"text": str(said), "hits": [as_data(hit) for hit in said.hits]}, str(said))
+    data = {"text": str(said), "degraded": list(said.degraded), "hits": [as_data(hit) for hit in said.hits]}
+    run.show(data, str(said))
+    _note_degraded(run, said.degraded)
     if not said and not run.as_json:
         run.note("(nothing: no memory is relevant enough, or it is small talk)")
+
+
+def _note_degraded(run: Run, degraded: Sequence[str]) -> None:
+    """Say what an answer lacks, beside it."""
+    if degraded and not run.as_json:
+        run.note(f"(without {', '.join(degraded)}; tidal doctor tells more)")
 
 
 def filter_of(

@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from graphiti_core.driver.driver import GraphDriver, GraphProvider
-from graphiti_core.edges import EntityEdge, EpisodicEdge
+from graphiti_core.edges import EntityEdge, EpisodicEdge, create_entity_edge_embeddings
+from graphiti_core.embedder import EmbedderClient
 from graphiti_core.models.edges.edge_db_queries import get_entity_edge_save_bulk_query
 from graphiti_core.models.nodes.node_db_queries import get_entity_node_save_bulk_query
-from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
+from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode, create_entity_node_embeddings
 
 from tidal_plugins import ComponentError
 from tidal_plugins.apps.graphs.cypher import server_name
@@ -71,8 +72,9 @@ class GraphitiSink:
     """Writes a graph for Graphiti to Neo4j, its default, or to a file of Kùzu, which Graphiti calls deprecated.
 
     Each graph is a ``group_id`` of its own. Episodes have their texts, which Graphiti searches, and our citations as
-    names. Nothing is embedded, because vectors must be of the model that Graphiti asks with: its search by words and by
-    distance finds what is here, its search by vectors does not until Graphiti has embedded it.
+    names. Names and facts are embedded by ``embedder``, which must be the one that Graphiti asks with. Without one its
+    search by vectors finds nothing of what is here. Its search by words has no indices on Kùzu, which cannot open a
+    file again if it is stopped while it writes to them.
 
     Attributes:
         driver: Graphiti's driver, which works on a loop of the sink's own: see ``run``.
@@ -80,14 +82,24 @@ class GraphitiSink:
 
     with_texts = True
 
-    def __init__(self, uri: str, *, auth: tuple[str, str] | None = None, database: str | None = None) -> None:
+    def __init__(
+        self,
+        uri: str,
+        *,
+        auth: tuple[str, str] | None = None,
+        database: str | None = None,
+        embedder: EmbedderClient | None = None,
+    ) -> None:
         """Initialise the sink.
 
         Args:
             uri: ``neo4j://localhost:7687``, without a password, or ``kuzu:FILE``.
             auth: user and password.
             database: the name of a database of the server, ``neo4j`` by default.
+            embedder: one of Graphiti's, such as ``OpenAIEmbedder``. What was mirrored before gets its vectors with
+                ``memory.graph.mirror(sink, full=True)``.
         """
+        self._embedder = embedder
         if uri.startswith("kuzu:"):
             uri = f"kuzu:{Path(uri.removeprefix('kuzu:')).absolute()}"
         self.name = f"graphiti+{uri if uri.startswith('kuzu:') else server_name(uri, database)}"
@@ -146,13 +158,13 @@ class GraphitiSink:
         await EntityEdge.delete_by_uuids(driver, _uuids(graph, edges))
         for label, ids in (("Episodic", batch.removed.episodes), ("Entity", batch.removed.entities)):
             await driver.execute_query(_DROP.format(label=label), uuids=_uuids(graph, ids))
-        await _save_entities(driver, [_entity(batch, one) for one in batch.entities])
+        await _save_entities(driver, [_entity(batch, one) for one in batch.entities], self._embedder)
         await driver.execute_query(_DROP_MENTIONS, uuids=_uuids(graph, [one.id for one in batch.episodes]))
         await driver.episode_node_ops.save_bulk(driver, [_episode(batch, one) for one in batch.episodes])
         await driver.episodic_edge_ops.save_bulk(
             driver, [edge for one in batch.episodes for edge in _mentions(graph, one)]
         )
-        await _save_edges(driver, [_edge(batch, one) for one in batch.relations])
+        await _save_edges(driver, [_edge(batch, one) for one in batch.relations], self._embedder)
 
 
 async def _driver(uri: str, auth: tuple[str, str] | None, database: str) -> GraphDriver:
@@ -169,9 +181,11 @@ async def _driver(uri: str, auth: tuple[str, str] | None, database: str) -> Grap
     return Neo4jDriver(uri, user, password, database)
 
 
-async def _save_entities(driver: GraphDriver, nodes: Sequence[EntityNode]) -> None:
-    if driver.provider != GraphProvider.NEO4J:
-        await driver.entity_node_ops.save_bulk(driver, list(nodes))
+async def _save_entities(driver: GraphDriver, nodes: list[EntityNode], embedder: EmbedderClient | None) -> None:
+    if embedder:
+        await create_entity_node_embeddings(embedder, nodes)
+    if embedder or driver.provider != GraphProvider.NEO4J:
+        await driver.entity_node_ops.save_bulk(driver, nodes)
         return
     rows = [_properties(node, ("uuid", "name", "group_id", "summary", "created_at")) for node in nodes]
     rows = [row | {"labels": ["Entity"]} for row in rows]
@@ -179,9 +193,11 @@ async def _save_entities(driver: GraphDriver, nodes: Sequence[EntityNode]) -> No
     await driver.execute_query(get_entity_node_save_bulk_query(driver.provider, rows, has_aoss=True), nodes=rows)
 
 
-async def _save_edges(driver: GraphDriver, edges: Sequence[EntityEdge]) -> None:
-    if driver.provider != GraphProvider.NEO4J:
-        await driver.entity_edge_ops.save_bulk(driver, list(edges))
+async def _save_edges(driver: GraphDriver, edges: list[EntityEdge], embedder: EmbedderClient | None) -> None:
+    if embedder:
+        await create_entity_edge_embeddings(embedder, edges)
+    if embedder or driver.provider != GraphProvider.NEO4J:
+        await driver.entity_edge_ops.save_bulk(driver, edges)
         return
     ends, times = ("source_node_uuid", "target_node_uuid"), ("expired_at", "valid_at", "invalid_at", "reference_time")
     names = ("uuid", "group_id", *ends, "name", "fact", "episodes", "created_at", *times)

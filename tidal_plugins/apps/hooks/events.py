@@ -97,6 +97,8 @@ def _reminder(
     if event == PROMPT and isinstance(prompt, str):
         whisper = memory.whisper(prompt, exclude=notes.seen)
         parts.append(str(whisper))
+        if whisper.degraded:
+            logger.warning("the whisper goes without %s: tidal doctor tells more", ", ".join(whisper.degraded))
         if whisper:
             notes.show(prompt, whisper.ids)
             notes.save()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from tidal_plugins import TidalMemory
-from tidal_plugins.apps.mcp import Access, address_of, is_loopback, listen, web_server
+from tidal_plugins.apps.mcp import Access, address_of, is_loopback, listen
 from tidal_plugins.turns import checked_memory
 
 __all__ = ["serve"]
@@ -42,9 +42,8 @@ def serve(
     """
     access = Access(host, port, token, tuple(hosts))
     try:
-        import uvicorn  # noqa: F401
-
         from tidal_plugins.apps.inspect.app import application
+        from tidal_plugins.apps.mcp.web import web_server
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
     key = token or secrets.token_urlsafe(24)

@@ -27,6 +27,7 @@ from tidal_plugins import Conflict, EmbedderMismatch, InvalidInput, NotFound, Ti
 from tidal_plugins.apps.inspect.guard import Guard
 from tidal_plugins.apps.inspect.page import Page, View, written
 from tidal_plugins.apps.inspect.views import VIEWS
+from tidal_plugins.apps.mcp.web import Limited
 from tidal_plugins.model.entry import mark_of
 
 HERE = Path(__file__).parent
@@ -64,7 +65,8 @@ def application(
         hands = view.hands if allow_writes else {}
         routes += [Route(path, _hand(open_page, act, shared), methods=["POST"]) for path, act in hands.items()]
     unknown = {HTTPException: _unknown(open_page)}
-    return Guard(Starlette(routes=routes, exception_handlers=unknown), token, hosts)  # type: ignore[arg-type]
+    pages = Starlette(routes=routes, exception_handlers=unknown)  # type: ignore[arg-type]
+    return Guard(Limited(pages), token, hosts)
 
 
 def _templates(memory: TidalMemory) -> Environment:

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.shown import shown
@@ -15,16 +15,11 @@ from tidal_plugins.turns import checked_memory
 from tidal_plugins.validation import check_int
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from tidal_plugins.apps.mcp.server import MemoryServer
 
 __all__ = ["serve"]
 
 MISSING = "the MCP server needs the package mcp, which is not installed: pip install 'tidal-plugins[mcp]'"
-
-MAX_CONNECTIONS = 64
-"""Connections at once; further ones are answered with 503."""
 
 MIN_TOKEN = 16
 """Characters of a token: those of 96 random bits in base 64. Shorter ones can be guessed."""
@@ -86,12 +81,12 @@ def _answer(answers: MemoryServer, access: Access | None) -> None:
     if access is None:
         anyio.run(sdk.talk, served)
         return
-    from tidal_plugins.apps.mcp import http
+    from tidal_plugins.apps.mcp import http, web
 
     with listen(access) as bound:
         at = f"http://{address_of(bound)}{http.PATH}"
         print(f"Serving the scope {answers.scope} at {at}", file=sys.stderr, flush=True)
-        web_server(http.application(served, access)).run(sockets=[bound])
+        web.web_server(http.application(served, access)).run(sockets=[bound])
 
 
 @dataclass(frozen=True)
@@ -134,22 +129,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def web_server(app: Any) -> uvicorn.Server:
-    """Return a server of pages or requests, which serves nobody yet."""
-    import uvicorn
-
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            ws="none",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
-        )
-    )
 
 
 def address_of(bound: socket.socket) -> str:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidal_plugins.apps.mcp import LOOPBACK, Access
+from tidal_plugins.apps.mcp.web import Limited
 
 PATH = "/mcp"
 
@@ -38,7 +39,7 @@ def application(server: Server[object, object], access: Access) -> Starlette:
     manager = StreamableHTTPSessionManager(
         app=server, json_response=True, stateless=True, security_settings=_security(access)
     )
-    guarded = Guard(manager.handle_request, access.token)
+    guarded = Guard(Limited(manager.handle_request), access.token)
     return Starlette(routes=[Route(PATH, endpoint=guarded, methods=["POST"])], lifespan=lambda app: manager.run())
 
 
@@ -67,6 +68,8 @@ class Guard:
         if body is None:
             await Response("Request body too large", 413, {"Connection": "close"})(scope, receive, send)
             return
+        if body[-1]["type"] == "http.disconnect":
+            return  # the SDK would wait for the rest
         if _depth(b"".join(message.get("body", b"") for message in body)) > MAX_DEPTH:
             await PlainTextResponse("Request body nested too deeply", 400)(scope, receive, send)
             return

@@ -22,6 +22,7 @@ from tidal_plugins.graph.reading.quotes import PERSON, category
 from tidal_plugins.graph.records.entities import entity_id, nodes, sharing
 from tidal_plugins.graph.records.relations import STANDING, STATE, predicate
 from tidal_plugins.graph.stored import GraphTuning
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.jobs.handler import NotNow
 from tidal_plugins.jobs.queue import Job, Jobs
 from tidal_plugins.model.delimiters import Delimiters
@@ -227,6 +228,7 @@ class ModelIndexer:
         except (StorageError, Closed, Spent, TimeoutError):
             raise
         except Exception as error:
+            pass_interrupt(error)
             logger.debug("a model gave no structure: %s", type(error).__name__)
         return read(self._answer(f"{text}\n\n{JSON_LINES}", None))
 

@@ -5,8 +5,10 @@ spaCy is the extra ``language``. Names of code are one word each for the parser,
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -125,10 +127,15 @@ def _masked(text: str, found: Sequence[Mention]) -> tuple[str, dict[int, Mention
 
 @cache
 def _load(model: str | None) -> Any:
+    with suppress(ImportError, AttributeError):
+        # at exit it would take its kernels from a parse that is under way in another thread, which crashes the process
+        from blis import cy
+
+        atexit.unregister(cy.finalize)
     try:
         import spacy
     except ImportError as error:
-        raise NoParser(f"relations of talk are read by spaCy, which is not installed: {INSTALL}") from error
+        raise NoParser(f"relations of talk, and they alone, need spaCy, which is not installed: {INSTALL}") from error
     for name in (model,) if model else MODELS:
         try:
             return spacy.load(name)

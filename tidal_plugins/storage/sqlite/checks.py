@@ -8,22 +8,19 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from tidal_plugins.errors import StorageError
+from tidal_plugins.errors import Corrupt, StorageError
 from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.capabilities import Examined
 from tidal_plugins.storage.columns.binary import signs_of
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
 from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import is_damaged, unchecked
+from tidal_plugins.storage.sqlite.opening import UNREAD, is_damaged, translated, unchecked
 from tidal_plugins.storage.sqlite.schema import STATEMENTS, altered
 from tidal_plugins.storage.sqlite.search import SAVED, Saved, gone_checksum
 from tidal_plugins.storage.sqlite.store import SQLiteBase, known_scopes, mend_rows, scope_faults
 
 _FTS = "fts5"
-
-_UNREAD = "unable to get the page"
-"""What SQLite says of a page whose checksum fails."""
 
 MOST_PAGES = 20
 """Faults of pages that are reported: one damaged page leads to many."""
@@ -78,7 +75,8 @@ _NEW_SEQUENCE = """
 _REBUILD = f"""
     {"".join(_NEW_SEQUENCE.format(*numbered) for numbered in _NUMBERED.items())}
     DELETE FROM passages WHERE entry NOT IN (SELECT key FROM entries);
-    DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages);
+    DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages)
+    OR (typeof(vector), typeof(scope), typeof(checksum)) <> ('blob', 'integer', 'integer');
     DELETE FROM signs;
     DELETE FROM keywords WHERE rowid IN (SELECT id FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages));
     DELETE FROM volumes;
@@ -94,6 +92,17 @@ _REBUILD = f"""
 """
 
 
+_RENEWED = {
+    "gone": "erasure", "saved_columns": "first", "saved_pieces": "checksum", "volumes": "entries", "corpus": "words",
+    "passages": "start", "vectors": "scope",
+}  # fmt: skip
+"""The tables that a rebuilding removes rows from, each with a column of numbers."""
+_STRANGE = "SELECT count(*) FROM {} NOT INDEXED WHERE typeof({}) <> 'integer'"
+STRANGE_ROWS = 2
+"""Rows of such a table without a number there from which on they are of another table: a page took the place of
+another one, and to remove them would remove what is intact."""
+
+
 class CheckStore(SQLiteBase, SQLChecks):
     """Examines an SQLite file."""
 
@@ -105,15 +114,17 @@ class CheckStore(SQLiteBase, SQLChecks):
     def examine(self) -> Examined:
         unindexed: Unindexed = {}
         with self.snapshot():
+            self._db.examine()
             damaged, faults = self._structure()
             with unchecked(self._db.get()) if damaged else nullcontext():
                 parts: list[Callable[[], Iterator[Fault]]] = [lambda: scope_faults(self._db)]
                 parts += [partial(self._rows, table) for table in CHECKED]
                 for part in (*parts, self._counts, self._derived, self._signs, self._statements):
                     self._collect(faults, part())
-                self._collect(faults, self._index_faults(known_scopes(self._db), unindexed))
-                rows = self.counted()
-                lost = is_lost(self._db.get(), self._db.path)
+                self._collect(faults, self._unindexed(unindexed))
+                rows, lost = self.counted(), False
+                with suppress(StorageError), translated(self._db.path):
+                    lost = is_lost(self._db.get(), self._db.path)
         return Examined(rows, faults, unindexed, log_bytes(self._db.path), lost)
 
     def counted(self) -> dict[str, int]:
@@ -122,6 +133,8 @@ class CheckStore(SQLiteBase, SQLChecks):
 
     def rebuild(self) -> None:
         damaged, _ = self._structure()
+        if any(self._count(_STRANGE.format(*place)) >= STRANGE_ROWS for place in _RENEWED.items()):
+            raise Corrupt(f"pages of {self.path} have taken the places of others; restore it from a backup")
         with unchecked(self._db.get()) if damaged else nullcontext():
             with self.transaction():
                 self._db.run(_FORMAT)
@@ -141,6 +154,10 @@ class CheckStore(SQLiteBase, SQLChecks):
             if damaged:
                 with self._db.turn():
                     self._db.run("VACUUM")  # each page anew, from the rows that can be read
+        self._db.examine()
+
+    def _unindexed(self, unindexed: Unindexed) -> Iterator[Fault]:
+        yield from self._index_faults(known_scopes(self._db), unindexed)
 
     def _structure(self) -> tuple[bool, list[Fault]]:
         """Return whether pages fail their checksums, and what SQLite finds wrong, in the content of these, too.
@@ -149,7 +166,9 @@ class CheckStore(SQLiteBase, SQLChecks):
         """
         damaged, found = self._verified(f"PRAGMA integrity_check ({MOST_PAGES})")
         if not damaged and found != ["ok"]:  # the keyword index may have ended it
-            damaged = any(self._verified(f"PRAGMA quick_check ({name})")[0] for (name,) in self._db.rows(_WITH_PAGES))
+            with suppress(StorageError):
+                names = [name for (name,) in self._db.rows(_WITH_PAGES)]
+                damaged = any(self._verified(f"PRAGMA quick_check ({name})")[0] for name in names)
         if damaged:
             with unchecked(self._db.get()):
                 _, found = self._verified(f"PRAGMA integrity_check ({MOST_PAGES})")
@@ -163,7 +182,7 @@ class CheckStore(SQLiteBase, SQLChecks):
                 found = [text for (text,) in self._readable("schema", sql)]
         except StorageError as error:
             return is_damaged(error.__cause__), [str(error)]
-        return A_PAGE in noted or any(_UNREAD in text for text in found), found
+        return (A_PAGE in noted and not self._db.unsound) or any(UNREAD in text for text in found), found
 
     def _collect(self, faults: list[Fault], found: Iterator[Fault]) -> None:
         """Add faults. One that ends the reading of a table is a fault of the table."""

@@ -8,6 +8,7 @@ files at the path are those that were opened.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -24,18 +25,22 @@ from tidal_plugins.errors import Closed, QueryTimeout, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.damage import PAGES, UNKNOWN, note
 from tidal_plugins.storage.sqlite.locks import FILE_LOCKS, LockWait, queue_of
-from tidal_plugins.storage.sqlite.log_mark import LogMark, take_back
+from tidal_plugins.storage.sqlite.log_mark import LogMark, log_bytes, take_back
 from tidal_plugins.storage.sqlite.opening import (
     Key,
     checked_path,
     is_damaged,
+    is_sound,
     let_compare,
     let_count,
     open_file,
     translated,
     unchecked,
 )
+from tidal_plugins.storage.sqlite.readers import Reading, processes
 from tidal_plugins.storage.transactions import Block, Deadlines, Limit
+
+logger = logging.getLogger(__name__)
 
 _Inode = tuple[int, int] | None
 
@@ -106,8 +111,8 @@ class Connections(Deadlines):
     SQLite takes the parent's locks for the child's own, and the child would write into a log that others delete.
     """
 
-    unchecked = False
-    """Whether pages are read whose checksums fail."""
+    unsound = False
+    """Whether pages are known to be damaged that no checksum tells: what is not found may have been there."""
     at_once = True
     """Whether faults of a file show when this is made."""
 
@@ -139,6 +144,7 @@ class Connections(Deadlines):
         self._first: FileIdentity | None = None
         self._queue = queue_of(self.path)
         self._mark = LogMark()
+        self._reading = Reading()
         self._closed = False
         if self.at_once:
             self.get()
@@ -223,6 +229,11 @@ class Connections(Deadlines):
         """Drop what threads keep of the file."""
         self._kept = weakref.WeakKeyDictionary()
 
+    def examine(self) -> None:
+        """Look whether the pages of the file make up its tables and indexes; if not, all readings tell from now on."""
+        with translated(self.path):
+            self.unsound = not is_sound(self.get(), self.path)
+
     def run(self, sql: str, *bindings: Any) -> None:
         with translated(self.path):
             self.get().execute(sql, bindings)
@@ -252,7 +263,7 @@ class Connections(Deadlines):
         with translated(self.path):
             try:
                 rows = self.get().execute(sql, bindings).fetchall()
-                self._note_unchecked()
+                self._note_unsound()
                 return rows
             except (UnicodeDecodeError, apsw.IOError):
                 return list(self.readable(table, sql, *bindings))
@@ -270,7 +281,7 @@ class Connections(Deadlines):
                 for row in _decodable(connection.execute(sql, bindings), table):
                     yield row
                     read += 1
-                self._note_unchecked()
+                self._note_unsound()
                 return
             except apsw.IOError as error:
                 if self.writing or not is_damaged(error):
@@ -279,6 +290,11 @@ class Connections(Deadlines):
             with unchecked(connection):
                 rest = list(islice(_decodable(connection.execute(sql, bindings), table), read, None))
             yield from rest
+
+    def readers(self) -> tuple[str, ...]:
+        """Name who reads the file now: threads of this process but this one, and, on Linux, other processes."""
+        held = [holder for holder in FILE_LOCKS.holders(self.path) if isinstance(holder, Connections)]
+        return (*(name for each in held for name in each._reading.threads()), *processes(self.path))
 
     @contextmanager
     def lock_timeout(self, seconds: float) -> Iterator[None]:
@@ -307,6 +323,7 @@ class Connections(Deadlines):
         """Start anew in a child process."""
         self._lock = threading.Lock()  # the parent's may have been held by a thread that is not here
         self._local = threading.local()
+        self._reading = Reading()
         self._inherited += self._by_thread.values()
         self._by_thread = {}
 
@@ -326,7 +343,7 @@ class Connections(Deadlines):
                 with translated(self.path):
                     if self._mark.is_due(connection):
                         self._check_file(connection)
-                        self._mark.announce(connection, self._waits[connection])
+                        self._warn(self._mark.announce(connection, self._waits[connection]))
                     connection.execute("BEGIN IMMEDIATE")
                     take_back(connection)
                 self._waits[connection].seconds = self._busy_timeout
@@ -363,12 +380,14 @@ class Connections(Deadlines):
             self._check_file(connection, READ_UNCHECKED)
             with translated(self.path):
                 connection.execute("BEGIN")
+            self._reading.begin()
             yield
         except StorageError:
             self._check_file(connection)  # reading fails in odd ways once another log stands in the place of this one
             raise
         finally:
             self._roll_back(connection)
+            self._reading.end()
 
     @contextmanager
     def _turn(self, block: Block) -> Iterator[None]:
@@ -376,9 +395,9 @@ class Connections(Deadlines):
             self._check_file(self.get())
             yield
 
-    def _note_unchecked(self) -> None:
-        if self.unchecked:  # a page failed when the file was opened, and nobody looks which others do
-            note(PAGES, UNKNOWN)
+    def _note_unsound(self) -> None:
+        if self.unsound:
+            note(PAGES, UNKNOWN, log=False)  # which was done when the file was examined
 
     @contextmanager
     def _limited(self, limit: Limit, seconds: float) -> Iterator[None]:
@@ -406,6 +425,16 @@ class Connections(Deadlines):
         if limit is None:
             self._deadlines.pop(connection, None)
         self._local.limit = limit
+
+    def _warn(self, pages: int) -> None:
+        """Log that the log has outgrown its size, with who reads it, unless it has not."""
+        if pages:
+            logger.warning(
+                "the log of %s has grown to %d MB, since somebody goes on reading an earlier state; in it now: %s",
+                self.path,
+                log_bytes(self.path) // 1_000_000,
+                "; ".join(self.readers()) or "nobody that can be told here",
+            )
 
     def _check_joined(self, outer: Block) -> None:
         """Raise ``StorageError`` unless a transaction may join the open block."""

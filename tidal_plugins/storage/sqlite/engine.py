@@ -27,7 +27,7 @@ from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.copies import BackupStore
 from tidal_plugins.storage.sqlite.entries import SQLiteEntries
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
-from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path, is_damaged
+from tidal_plugins.storage.sqlite.opening import WAL_BYTES, Key, check_key, checked_path, is_damaged, is_to_be_examined
 from tidal_plugins.storage.sqlite.schema import OlderSchema
 from tidal_plugins.storage.sqlite.search import SQLiteSearch
 from tidal_plugins.storage.sqlite.store import SQLiteDocuments, SQLiteLinks, SQLiteListing, SQLiteLog
@@ -98,6 +98,8 @@ class SQLiteStorage(
             self._db = connections(checked=False)
             self._renew_checksums(error)
             self._db = connections()
+        if self._db.at_once and is_to_be_examined(self._db.path):
+            self._db.examine()
         self.path, self.key = self._db.path, key
         self._open(exact_vectors_up_to, column_cache_bytes, query_deadline)
 
@@ -110,7 +112,14 @@ class SQLiteStorage(
                 self._db.run("VACUUM")
         finally:
             self._db.close()
-        logger.warning("%s was written by another program: the checksums of its pages were made anew", self._db.path)
+        logger.warning(
+            "%s was written by another program: the checksums of its pages were made anew; give it another file",
+            self._db.path,
+        )
+
+    def verify(self) -> None:
+        with self.snapshot():
+            self._db.examine()
 
     def measures(self) -> Measures:
         def size(path: str) -> int:
@@ -119,9 +128,11 @@ class SQLiteStorage(
             except OSError:
                 return 0
 
+        log = log_bytes(self._db.path)
+        readers = self._db.readers() if log > WAL_BYTES else ()
         with self.snapshot():
             lost = is_lost(self._db.get(), self._db.path)
-        return Measures(size(self._db.path), log_bytes(self._db.path), self._db.slow, self._db.timeouts, lost)
+        return Measures(size(self._db.path), log, self._db.slow, self._db.timeouts, lost, readers)
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -61,6 +61,11 @@ class FileLocks:
                 alone = not self._holders.get(file)
             yield alone
 
+    def holders(self, path: str) -> list[Hashable]:
+        """Return what in this process has a file open for writing."""
+        with self._lock:
+            return list(self._holders.get(os.path.realpath(path), ()))
+
     def closed(self, path: str, holder: Hashable) -> None:
         """Record that ``holder`` has closed its connections."""
         file = os.path.realpath(path)

@@ -45,6 +45,9 @@ that moment. With eight processes there always was one, and the log of 1,600 tur
 STEP = 1_000
 """Pages by which the log grows until the next attempt, after one that a reader kept from succeeding."""
 
+OUTGROWN = 16_384
+"""Pages from which on a log is too long, 64 MiB: without a reader that stays it is a third of that."""
+
 READERS = 0.1
 """Seconds for which an attempt waits for readers. No process writes meanwhile."""
 
@@ -61,6 +64,8 @@ class LogMark:
         """The pages until it is moved again."""
         self._full = FULL
         """The pages at which it is to begin anew."""
+        self._told = 0
+        """The pages that it had when somebody was last told that it is too long."""
 
     def is_due(self, connection: apsw.Connection) -> bool:
         """Return whether the log is long, or the file holds every commit, so that the next one begins a log.
@@ -75,9 +80,12 @@ class LogMark:
             self._announced = 0  # it has begun anew
         return pages == moved or pages - self._announced >= self._wait
 
-    def announce(self, connection: apsw.Connection, wait: LockWait) -> None:
+    def announce(self, connection: apsw.Connection, wait: LockWait) -> int:
         """Write into the file that its log holds commits, and move the log into it. The next transaction takes the
         mark back.
+
+        Return the pages of a log that a reader keeps from beginning anew, when it has become too long, and whenever it
+        has doubled since; else 0.
 
         A reader of an earlier state may keep the mark from the file, and the loss of the log is not noticed until a
         later try.
@@ -98,6 +106,14 @@ class LogMark:
             self._wait = LONG
         else:
             self._wait = min(2 * self._wait, LONG) if self._wait < LONG else FIRST_RETRY
+        return self._outgrown(pages) if moved < pages else 0
+
+    def _outgrown(self, pages: int) -> int:
+        if pages < max(OUTGROWN, 2 * self._told):
+            self._told = self._told if pages >= OUTGROWN else 0
+            return 0
+        self._told = pages
+        return pages
 
 
 def _begin_anew(connection: apsw.Connection, wait: LockWait) -> None:

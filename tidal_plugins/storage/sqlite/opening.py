@@ -21,6 +21,7 @@ without them takes a key and writes plain text all the same, so a key is refused
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
 import threading
@@ -35,6 +36,7 @@ import apsw.sqlite_extra as extras
 import sqlite_vec
 
 from tidal_plugins.errors import Busy, Closed, Corrupt, DiskFull, InvalidInput, ReadOnly, StorageError
+from tidal_plugins.interrupts import pass_interrupt
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite.log_mark import settle
 from tidal_plugins.storage.sqlite.schema import create, has_schema
@@ -54,6 +56,8 @@ OS = "win32" if os.name == "nt" else "unix"
 """The name of the VFS below."""
 
 _loading = threading.Lock()
+
+logger = logging.getLogger(__name__)
 
 
 def vfs(key: object) -> str:
@@ -131,6 +135,10 @@ def is_damaged(error: BaseException | None) -> bool:
     return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
 
 
+UNREAD = "unable to get the page"
+"""What SQLite's own examination says of such a page."""
+
+
 def uncheck(connection: apsw.Connection) -> None:
     """Let the reads of a connection have damaged pages, too."""
     connection.execute("PRAGMA checksum_verification = OFF").fetchall()
@@ -145,6 +153,40 @@ def unchecked(connection: apsw.Connection) -> Iterator[None]:
     finally:
         connection.execute("PRAGMA checksum_verification = ON").fetchall()
         connection.execute("PRAGMA shrink_memory").fetchall()
+
+
+EXAMINED_BYTES = 4 * 1024 * 1024
+"""Size up to which a file is examined when it is opened: 4 ms for each megabyte on the machine of development."""
+
+_OF_A_ROW = (" value in ", "CHECK constraint failed")
+"""What SQLite says of values, which checksums of rows are for."""
+
+
+def is_sound(connection: apsw.Connection, path: str) -> bool:
+    """Return whether the pages of a file make up its tables and indexes; if not, an error is logged.
+
+    A page that took the place of another one, or the zeros behind a lost end, have the right checksum, and what is not
+    found on them is missed by nobody. Pages whose checksums fail count as sound: they are told when they are read.
+    """
+    try:
+        found = [str(text) for (text,) in connection.execute("PRAGMA integrity_check").fetchall()]
+    except apsw.InterruptError:
+        raise
+    except apsw.Error as error:
+        found = [UNREAD if is_damaged(error) else str(error)]
+    # Where pages have checksums, a wrong value is of another table, on a page that took the place of another one.
+    passed_over = () if connection.open_vfs == CHECKED else _OF_A_ROW
+    wrong = [text for text in found if text != "ok" and not any(part in text for part in passed_over)]
+    if not wrong or any(UNREAD in text for text in wrong):
+        return True
+    logger.error("%s is damaged (%s): what is not found may have been there; memory.check() tells more", path, wrong[0])
+    return False
+
+
+def is_to_be_examined(path: str) -> bool:
+    """Return whether a file is examined when it is opened: a small one, and one whose last page is not whole."""
+    size = os.path.getsize(path)  # noqa: PTH202 (as cheaply as it goes)
+    return size <= EXAMINED_BYTES or size % SMALLEST_FILE > 0
 
 
 Key = Callable[[], str | bytes]
@@ -182,6 +224,7 @@ def in_hex(key: Key) -> str:
     try:
         secret = key()
     except Exception as error:
+        pass_interrupt(error)
         raise StorageError(f"the function that returns the key failed with {type(error).__name__}") from error
     if isinstance(secret, bytes) and len(secret) == KEY_BYTES:
         return f"{_RAW}{secret.hex()}".encode().hex()
@@ -284,6 +327,8 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     if os.path.isdir(absolute):  # noqa: PTH112 (Path.is_dir raises where a folder may not be entered)
         raise StorageError(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")
     if not os.path.isdir(absolute.parent):  # noqa: PTH112
+        if text.startswith("~"):
+            raise InvalidInput(f"'~' is not replaced by your home; pass Path({shown(text)}).expanduser()")
         raise InvalidInput(f"the folder {absolute.parent} does not exist or may not be entered; create it first")
     return str(absolute)
 
@@ -305,7 +350,9 @@ def open_file(
     connection = apsw.Connection(path, flags=flags, vfs=vfs(key))
     try:
         if connection.readonly("main"):
-            raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
+            raise ReadOnly(
+                f"{path} cannot be written to; check its permissions and its folder's, or open it with read_only=True"
+            )
         connection.set_busy_timeout(int(busy_timeout * 1000))
         if key is not None:
             unlock(connection, key)

@@ -38,6 +38,8 @@ from tidal_plugins.storage.sqlite.opening import (
     Key,
     checked_schema,
     is_damaged,
+    is_sound,
+    is_to_be_examined,
     translated,
     uncheck,
     unlock,
@@ -180,6 +182,7 @@ class _Openings(Connections):
 
     def __init__(self, path: str | PathLike[str], *, synchronous: str, busy_timeout: float, key: Key | None = None):
         self._seen: FileState | None = None
+        self._sound: tuple[FileState | None, bool] | None = None
         self._one = threading.Lock()
         super().__init__(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
 
@@ -255,10 +258,17 @@ class _Openings(Connections):
         if opening is None or opening.seen is None:
             raise Closed(f"{self.path} is opened for each reading: read it inside while_open() or a snapshot")
         connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
-        self.unchecked = connection.pragma("checksum_verification") == "0"
+        unchecked = connection.pragma("checksum_verification") == "0"  # a page failed, and nobody looks which others do
+        self.unsound = unchecked or not self._is_sound(connection, opening)
         self._prepare(connection)
         self._by_thread[threading.current_thread()] = connection
         return connection
+
+    def _is_sound(self, connection: apsw.Connection, opening: _Opening) -> bool:
+        """Return whether the pages of the file make up its tables. It is examined once for each state of it."""
+        if self._sound is None or self._sound[0] != opening.seen:
+            self._sound = opening.seen, not is_to_be_examined(self.path) or is_sound(connection, self.path)
+        return self._sound[1]
 
     def _drop(self) -> None:
         """Close the connection of this thread."""

@@ -33,7 +33,7 @@ from tidal_plugins.storage.columns.pieces import Piece, unpacked
 from tidal_plugins.storage.columns.postings import Posting, distinct
 from tidal_plugins.storage.columns.tables import EntryRow
 from tidal_plugins.storage.columns.view import Columns
-from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, vector_checksum
+from tidal_plugins.storage.damage import ENTRIES, PASSAGES, UNKNOWN, VECTORS, note, vector_checksum
 from tidal_plugins.storage.rows import Row, from_json, to_json
 from tidal_plugins.storage.sql.entries import KEPT, MOST_GONE
 from tidal_plugins.storage.sql.search import NUMBERS, SearchStore, StoredSource
@@ -176,7 +176,11 @@ class ScopeSource(StoredSource[Saved]):
 
     def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
         sql = _ENTRIES.format(wanted=self._wanted(gaps, "?3"))
-        return self.db.readable(ENTRIES, sql, self.number, changes, *self._queries())
+        for row in self.db.readable(ENTRIES, sql, self.number, changes, *self._queries()):
+            if isinstance(row[0], str):
+                yield row
+            else:  # a row of another table, on a page that took the place of another one
+                note(ENTRIES, UNKNOWN)
 
     def passages(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[Any]:
         vectors = "vectors" if self.with_vectors else _NO_VECTORS

@@ -58,7 +58,7 @@ def scope_of(db: Connections, row: ScopeRow) -> Scope | None:
     of its path."""
     if row.number != row.key and not db.one(_IS_BORNE, row.number) and db.one(_IS_BORNE, row.key):
         return None
-    with suppress(Corrupt):
+    with suppress(Corrupt, TypeError):  # it may be a value of another table
         return tuple(from_json(row.path))
     return None
 

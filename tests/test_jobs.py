@@ -16,10 +16,10 @@ from tests.inside import storage_of
 from tests.tuned import tuned
 from tests.waiting import eventually
 from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, ReadOnly, Settings, StorageError, TidalMemory
+from tidal_plugins.background import KINDS
 from tidal_plugins.jobs.handler import Handler, NotNow, next_at, run
 from tidal_plugins.jobs.queue import Job, Jobs, JobTuning, enqueue, note, waiting
 from tidal_plugins.jobs.throttle import Throttle
-from tidal_plugins.services import KINDS
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import NOON, FrozenClock
 
@@ -54,7 +54,7 @@ class Swims(Handler[int]):
 
 def queue(store: SQLiteStorage, clock: Callable[[], datetime], **weights: float) -> Jobs:
     """Return the jobs of a store as a worker of its own sees them."""
-    return Jobs(store, tuned(jobs=weights)[JobTuning], clock, Throttle(0.0), [SWIM])
+    return Jobs(store, tuned(jobs=weights)[JobTuning], clock, Throttle(0.0), lambda: [SWIM])
 
 
 @pytest.fixture

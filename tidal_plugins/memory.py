@@ -357,7 +357,7 @@ class TidalMemory(View):
         """
         if load := getattr(self._services.recaller.reranker, "load", None):
             load()
-        self._services.writer.embedder.embed_queries([WARMING])
+        self._services.embedder.embed_queries([WARMING])
         self.whisper(WARMING)
 
     arecord = in_thread(record)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 from os import PathLike
 from types import EllipsisType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop, AffectTuning
-from tidal_plugins.background import KINDS, Handlers
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.invalidation import SupersessionTuning
-from tidal_plugins.graph.handlers import AgentModel
-from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
-from tidal_plugins.ingestion.tombstones import missing
-from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.jobs.queue import Jobs, JobTuning
 from tidal_plugins.jobs.throttle import Throttle
 from tidal_plugins.jobs.worker import Worker
@@ -58,9 +54,15 @@ from tidal_plugins.storage.sqlite.opening import Key
 from tidal_plugins.validation import check_flag, check_number
 
 if TYPE_CHECKING:
+    from tidal_plugins.background import Handlers
     from tidal_plugins.dossiers.dossier import Dossiers
+    from tidal_plugins.ingestion.writer import Writer
+    from tidal_plugins.jobs.handler import Handler
     from tidal_plugins.maintenance.thread import Maintenance
+    from tidal_plugins.model.delimiters import Delimiters
     from tidal_plugins.storage.postgres.replica import ReplicaReads
+
+T = TypeVar("T")
 
 
 def open_services(
@@ -111,40 +113,40 @@ def assemble(
     """Return the services of an open store. Each part is made of those before it."""
     replica = None if settings.storage.read_url is None else open_replica(storage, settings.storage)
     embedder, own = StoreEmbedder(components.embeds, storage), secret(storage)
-    model = AgentModel(summariser=components.summariser)
     emotion = DefaultEmotion(lambda: embedder.embedder) if components.emotion is ... else components.emotion
-    jobs = Jobs(storage, settings[JobTuning], clock, Throttle(settings[JobTuning].quiet), KINDS)
-    redaction = Redaction(components.redactor or DefaultRedactor(), settings.recording.secrets, own)
-    writer = Writer(storage, embedder, settings, own, jobs, model, redaction, components.claim_extractor)
+    jobs = Jobs(storage, settings[JobTuning], clock, Throttle(settings[JobTuning].quiet), _kinds)
     recaller = Recaller(storage, embedder, settings, Boosts(storage, settings), components.reranker)
     reader = recaller if replica is None else _on_replica(recaller, replica)
-    affect = AffectLoop(storage, emotion, settings[AffectTuning])
-    handlers = Handlers.of(writer, affect, components.tagger, components.graph_extractor)
-    worker = Worker(
-        jobs,
-        handlers.in_order(graph=settings.graph.enabled),
-        threaded=settings.graph.background and not read_only,
-    )
     salt(storage)  # a new store gets its salt before anything is written
     if not read_only:
         scrub(storage)  # a forgetting may have been interrupted
-    return Services(
+    services = Services(
         storage=storage,
-        writer=writer,
+        embedder=embedder,
+        key=own,
         recaller=recaller,
-        reader=federation(reader, peers, writer.forgotten) if peers else reader,
-        affect=affect,
+        reader=reader,
+        affect=AffectLoop(storage, emotion, settings[AffectTuning]),
         settings=settings,
         preparations=Preparations(),
         jobs=jobs,
-        handlers=handlers,
-        worker=worker,
+        threaded=settings.graph.background and not read_only,
         components=components,
         peers=peers,
         path=path_of(storage),
         clock=clock,
         replica=replica,
     )
+    if not peers:
+        return services
+    return replace(services, reader=federation(reader, peers, lambda *asked: services.writer.forgotten(*asked)))
+
+
+def _kinds() -> Sequence[str]:
+    """Return the kinds of jobs."""
+    from tidal_plugins.background import KINDS
+
+    return KINDS
 
 
 def _on_replica(recaller: Recaller, replica: ReplicaReads) -> Recaller:
@@ -190,26 +192,84 @@ class Components:
         return OnnxEmbedder() if self.embedder is None else self.embedder
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Services:
-    """The parts that every view of one store shares. Methods make the parts of one scope."""
+    """The parts that every view of one store shares. Methods make the parts of one scope.
+
+    What a recall does not need is made, and its modules are loaded, when it is first used.
+    """
 
     storage: Storage
-    writer: Writer
+    embedder: StoreEmbedder
+    key: bytes
+    """The store's own secret."""
     recaller: Recaller
     reader: Recaller | Federation
     affect: AffectLoop
     settings: Settings
     preparations: Preparations
     jobs: Jobs
-    handlers: Handlers
-    worker: Worker
+    threaded: bool
+    """Whether jobs are done in the background."""
     components: Components
     peers: Sequence[Peer]
     path: str
     clock: Callable[[], datetime]
     replica: ReplicaReads | None
     upkeep: list[Maintenance] = field(default_factory=list)
+    _made: dict[str, Any] = field(default_factory=dict, init=False)
+    _making: Any = field(default_factory=threading.RLock, init=False)
+
+    @property
+    def writer(self) -> Writer:
+        return self._once(self._writer)
+
+    @property
+    def handlers(self) -> Handlers:
+        """Return those who do the jobs."""
+        return self._once(self._handlers)
+
+    @property
+    def worker(self) -> Worker:
+        return self._once(self._worker)
+
+    def _once(self, make: Callable[[], T]) -> T:
+        """Return what is made when it is first asked for, by one thread."""
+        name = make.__name__
+        if name not in self._made:
+            with self._making:
+                if name not in self._made:
+                    self._made[name] = make()
+        made: T = self._made[name]
+        return made
+
+    def _writer(self) -> Writer:
+        from tidal_plugins.graph.handlers import AgentModel
+        from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
+        from tidal_plugins.ingestion.writer import Writer
+
+        components, settings = self.components, self.settings
+        redaction = Redaction(components.redactor or DefaultRedactor(), settings.recording.secrets, self.key)
+        model, reader = AgentModel(summariser=components.summariser), components.claim_extractor
+        return Writer(self.storage, self.embedder, settings, self.key, self.jobs, model, redaction, reader)
+
+    def _handlers(self) -> Handlers:
+        from tidal_plugins.background import Handlers
+
+        return Handlers.of(self.writer, self.affect, self.components.tagger, self.components.graph_extractor)
+
+    def _worker(self) -> Worker:
+        def handlers() -> Sequence[Handler[Any]]:
+            return self.handlers.in_order(graph=self.settings.graph.enabled)
+
+        return Worker(self.jobs, handlers, threaded=self.threaded)
+
+    @property
+    def delimiters(self) -> Delimiters:
+        """Return the delimiters that this store puts around recalled text."""
+        from tidal_plugins.model.delimiters import Delimiters
+
+        return Delimiters(self.key)
 
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
@@ -238,7 +298,7 @@ class Services:
             request.now.astimezone(settings.zone),
             settings[WhisperTuning],
             settings[SupersessionTuning].sure,
-            self.writer.delimiters,
+            self.delimiters,
             self._thought(request, found) if settings.whisper.thoughts and found.hits else "",
         )
 
@@ -269,6 +329,8 @@ class Services:
             if id in found:
                 damaged.pop(A_PAGE, None)
         if id not in found:
+            from tidal_plugins.ingestion.tombstones import missing
+
             raise missing(self.storage, scope, id)
         return found[id]
 

@@ -44,7 +44,8 @@ class StorageSettings(Group):
     exact_vectors_up_to: int = Field(25_000, ge=0)
     """Passages of a scope up to which a search compares its query with every vector, held in memory (1.5 kB each). Of
     a larger scope one bit for each dimension is held, and the passages that these choose are compared with the stored
-    vectors: of 100,000 it finds .999 of the ten nearest, of a million .99. On PostgreSQL a new process loads what it
+    vectors: of 100,000 it finds .999 of the ten nearest, of a million .99. The first two searches of a scope by a
+    process compare in the file, by these bits. On PostgreSQL a new process loads what it
     holds when it first searches, so a process that lives for one question gains by a lower limit:
     ``docs/scale.md``."""
     column_cache_mb: int = Field(256, ge=0)

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from tidal_plugins import Affect, InvalidInput, Note, Recall, Settings, TidalMemory
-from tidal_plugins.storage.sql.search import StoredColumns
+from tidal_plugins.storage.sqlite.seek import SoughtColumns
 from tidal_plugins.testing import FrozenClock
 
 TOPICS = ("jazz piano", "garden tools", "train to Oslo", "bread and jam")
@@ -104,14 +104,14 @@ def test_every_entry_that_a_channel_found_is_a_hit_or_has_a_stage_and_a_reason(
         clock.advance(minutes=5)
     found: set[str] = set()
     for channel in ("nearest", "matching"):
-        original = getattr(StoredColumns, channel)
+        original = getattr(SoughtColumns, channel)
 
-        def spy(columns: StoredColumns, *args: Any, original: Any = original) -> Any:
+        def spy(columns: SoughtColumns, *args: Any, original: Any = original) -> Any:
             matches = original(columns, *args)
             found.update(columns.ids(matches.entries))
             return matches
 
-        monkeypatch.setattr(StoredColumns, channel, spy)
+        monkeypatch.setattr(SoughtColumns, channel, spy)
     turn = "the jazz piano number 4, what of it?"
     recall = memory.whisper(turn).recall if whispers else memory.recall(turn, limit=5)
     assert found

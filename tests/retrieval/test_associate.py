@@ -14,7 +14,7 @@ from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.columns.view import Found
-from tidal_plugins.storage.sql.search import StoredColumns
+from tidal_plugins.storage.sqlite.seek import SoughtColumns
 from tidal_plugins.testing import FrozenClock
 
 
@@ -141,14 +141,14 @@ def test_labels_that_took_too_long_to_look_up_are_reported(
     memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember(Note("I play jazz piano", tags=("music",)))
-    matching = StoredColumns.matching
+    matching = SoughtColumns.matching
 
-    def hurried(columns: StoredColumns, terms: Sequence[str], k: int, where: Where) -> Found:
+    def hurried(columns: SoughtColumns, terms: Sequence[str], k: int, where: Where) -> Found:
         if where.tags is not None:
             raise QueryTimeout("a search ran past its deadline")
         return matching(columns, terms, k, where)
 
-    monkeypatch.setattr(StoredColumns, "matching", hurried)
+    monkeypatch.setattr(SoughtColumns, "matching", hurried)
     assert memory.recall("jazz piano").degraded == ()
     assert memory.recall("jazz piano", associative=True).degraded == ("keywords",)
 

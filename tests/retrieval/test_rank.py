@@ -21,11 +21,11 @@ PLAIN = {"importance": 0.0, "decay": 0.0, "thread": 0.0, "neighbours": 0.0, "tim
 
 
 def scores(recall: Recall) -> Any:
-    return pytest.approx({hit.text: hit.score for hit in recall}, abs=1e-5)
+    return pytest.approx({hit.text: hit.score for hit in recall}, abs=5e-4)
 
 
 def fused(recall: Recall) -> Any:
-    return pytest.approx({hit.text: hit.why.fused for hit in recall}, abs=1e-5)
+    return pytest.approx({hit.text: hit.why.fused for hit in recall}, abs=5e-4)
 
 
 def factors(recall: Recall, name: str) -> Any:
@@ -41,7 +41,7 @@ def test_tidal_mixes_meaning_and_feeling(open_memory: Any) -> None:
     recall = memory.recall(QUESTION, profile="tidal", affect=SAD)
     assert scores(recall) == {"same": 0.7 * 0.5 + 0.3, "none": 0.7 * 0.5 + 0.3 * 0.6, "opposite": 0.7 * 0.6}
     assert [hit.text for hit in recall] == ["same", "none", "opposite"]
-    assert recall[0].why.factors["feeling"] == pytest.approx(0.65 - 0.5, abs=1e-5)
+    assert recall[0].why.factors["feeling"] == pytest.approx(0.65 - 0.5, abs=5e-4)
 
 
 def test_tidal_swaps_alpha_when_stirred(open_memory: Any) -> None:
@@ -49,8 +49,8 @@ def test_tidal_swaps_alpha_when_stirred(open_memory: Any) -> None:
     memory = holding(open_memory, {"like": 0.5, "unlike": 0.9}, affects=affects)
     assert scores(memory.recall(QUESTION, profile="tidal", affect=STIRRED)) == {"like": 0.3 * 0.5 + 0.7, "unlike": 0.0}
     calm, stirred = (memory.recall(QUESTION, profile="tidal", affect=Affect(value)) for value in (-0.5, -0.51))
-    assert {hit.text: hit.score for hit in calm}["like"] == pytest.approx(0.35 + 0.3 * 0.7, abs=1e-5)
-    assert {hit.text: hit.score for hit in stirred}["like"] == pytest.approx(0.15 + 0.7 * 0.71, abs=1e-5)
+    assert {hit.text: hit.score for hit in calm}["like"] == pytest.approx(0.35 + 0.3 * 0.7, abs=5e-4)
+    assert {hit.text: hit.score for hit in stirred}["like"] == pytest.approx(0.15 + 0.7 * 0.71, abs=5e-4)
 
 
 def test_decay_counts_in_full_in_tidal_and_damped_in_the_others(open_memory: Any, clock: FrozenClock) -> None:
@@ -106,8 +106,8 @@ def test_balanced_adds_up_by_hand(open_memory: Any) -> None:
     memory = holding(open_memory, cosines, recall={**PLAIN, "assistant": 0.05})
     say(memory, ("assistant", "told"))
     found = {(hit.entry.role, hit.text): hit.why.fused for hit in memory.recall(QUESTION)}
-    assert found[None, "plain"] == pytest.approx(0.5, abs=1e-5)
-    assert found["assistant", "told"] == pytest.approx(0.45, abs=1e-5)
+    assert found[None, "plain"] == pytest.approx(0.5, abs=5e-4)
+    assert found["assistant", "told"] == pytest.approx(0.45, abs=5e-4)
 
 
 def test_balanced_favours_the_speaker_that_the_query_names(open_memory: Any) -> None:
@@ -159,7 +159,7 @@ def test_in_balanced_emotions_decide_between_memories_that_are_about_equally_nea
     memory = holding(open_memory, texts, affects=affects, recall={**PLAIN, "feeling": 0.0})
     recall = memory.recall(QUESTION, affect=Affect(-0.8, 0.9, {"anger": 0.7}))
     assert [hit.text for hit in recall] == ["angry", "joyful", "farther"]
-    assert [hit.why.fused for hit in recall] == pytest.approx([0.4 + 0.1, 0.5 - 0.05, 0.3 + 0.1], abs=1e-5)
+    assert [hit.why.fused for hit in recall] == pytest.approx([0.4 + 0.1, 0.5 - 0.05, 0.3 + 0.1], abs=5e-4)
 
 
 @pytest.mark.parametrize(("valence", "part"), [(-0.8, 0.3 / 2**0.5), (0.8, -0.3 / 2**0.5)])

@@ -73,7 +73,7 @@ def test_what_can_be_rebuilt_is_rebuilt_and_nothing_else_goes(memory: TidalMemor
     sql(path, "INSERT INTO vectors SELECT 999, scope, vector, 0 FROM vectors LIMIT 1")
     sql(path, "UPDATE documents SET value = '\"00\"' WHERE collection = 'meta' AND key = 'salt'")
     check = memory.check()
-    assert tables(check) == {"vectors", "passages", "keywords", "counts", "documents"}
+    assert tables(check) == {"vectors", "signs", "passages", "keywords", "counts", "documents"}
     assert all(fault.repairable for fault in check.faults)
     assert check.lost == ()
     mended = memory.check(repair=True)

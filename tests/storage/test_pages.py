@@ -169,7 +169,8 @@ def test_zeros_and_a_lost_end_are_typed_errors(path: Path, damage: str) -> None:
     with suppress(Corrupt), opened(path) as memory:
         assert not memory.check().ok
         assert not memory.check(repair=True).ok
-        assert "damaged pages" in memory.recall("thing 41").degraded
+        degraded = memory.recall("thing 41").degraded
+        assert "damaged pages" in degraded or set(degraded) == {"vectors", "keywords"}
 
 
 def swap(path: Path, one: int, other: int) -> None:

@@ -30,6 +30,7 @@ from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sql import search as background
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
+from tidal_plugins.storage.sqlite import search as seeking
 from tidal_plugins.storage.sqlite.search import ScopeSource
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
 
@@ -39,9 +40,10 @@ ONES = np.ones(70, np.float32)
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces be so small that a few entries fill some."""
+    """Let pieces be so small that a few entries fill some, and searches read columns at once."""
     for module in (cache, packing):
         monkeypatch.setattr(module, "SIZE", 4)
+    monkeypatch.setattr(seeking, "ASKED", 0)
 
 
 @pytest.fixture

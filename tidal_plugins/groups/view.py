@@ -170,7 +170,7 @@ class View:
     @property
     def delimiters(self) -> Delimiters:
         """Return the delimiters around recalled text, with the tag by which this store recognises them."""
-        return self._services.writer.delimiters
+        return self._services.delimiters
 
     def now(self) -> datetime:
         """Return the time by this memory's clock."""

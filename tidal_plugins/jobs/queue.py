@@ -151,7 +151,7 @@ class Jobs:
     settings: JobTuning
     clock: Callable[[], datetime]
     throttle: Throttle
-    kinds: Sequence[str]
+    kinds: Callable[[], Sequence[str]]
 
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
@@ -199,7 +199,7 @@ class Jobs:
         moment is overtaken.
         """
         found = False
-        for kind in self.kinds if subjects else ():
+        for kind in self.kinds() if subjects else ():
             if lines := self.storage.read_log(scope, kind, keys=subjects):
                 self.storage.trim_log(scope, kind, keys=subjects)
                 self.storage.append_log(scope, kind, [_renewed(_job(line), now) for line in lines])
@@ -211,7 +211,7 @@ class Jobs:
         """Take a scope off the list of those that have jobs, unless one is left that will be due."""
         if read_document(self.storage, STORE, WAITING, waiting_key(scope)):
             with self.storage.transaction():
-                if not any(job.due for kind in self.kinds for job in self.pending(scope, kind)):
+                if not any(job.due for kind in self.kinds() for job in self.pending(scope, kind)):
                     drop_scope(self.storage, scope)
 
     def claim(self, scope: Scope, kind: str, jobs: Sequence[Job], seconds: float, most: int) -> list[Job]:

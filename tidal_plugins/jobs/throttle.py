@@ -96,6 +96,6 @@ class Throttle:
         """Whether somebody waits until nothing is left to do. Then nothing waits for quiet."""
         self._step = threading.Lock()
         self._holders = 0
-        self._last = 0.0
+        self._last = time.monotonic()  # an opening is followed by a question
         if not self._stopped:
             begin_work(worker_name(self._token))

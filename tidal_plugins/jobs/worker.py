@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from math import inf
@@ -36,7 +36,8 @@ eleven where ten others want the processor, would take the process down."""
 
 
 class Worker:
-    """Does the jobs of the scopes that it was called for, kind after kind in the order of ``handlers``.
+    """Does the jobs of the scopes that it was called for, kind after kind in the order of ``handlers``, which
+    are made when there is something to do.
 
     The thread begins with the first call, ends when there is nothing to do, when it is stopped and with the process. A
     child process after ``fork`` has none until it calls.
@@ -45,7 +46,7 @@ class Worker:
     _thread: threading.Thread | None
     _due: dict[Scope, float]
 
-    def __init__(self, jobs: Jobs, handlers: Sequence[Handler[Any]], *, threaded: bool) -> None:
+    def __init__(self, jobs: Jobs, handlers: Callable[[], Sequence[Handler[Any]]], *, threaded: bool) -> None:
         """Initialise the worker. Without ``threaded``, nothing is done until somebody asks for it."""
         self._jobs = jobs
         self._handlers = handlers
@@ -149,7 +150,8 @@ class Worker:
         end.
         """
         proceed, away = self._throttle.go_on, list[EmbeddingError]()
-        for handler in self._handlers:
+        handlers = self._handlers() if proceed() else ()
+        for handler in handlers:
             try:
                 run(self._jobs, handler, scope, own=not hurried, whole=hurried, proceed=proceed)
             except EmbeddingError as error:  # what needs no embedder goes on
@@ -158,7 +160,7 @@ class Worker:
             raise away[0]
         if proceed():
             self._jobs.settle(scope)
-        comes = [at for handler in self._handlers if (at := next_at(self._jobs, handler, scope))]
+        comes = [at for handler in handlers if (at := next_at(self._jobs, handler, scope))]
         return max(min(comes) - self._jobs.now(), timedelta(0)) if comes else None
 
     def _is_busy(self) -> bool:

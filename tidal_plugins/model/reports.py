@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.graph import ReaderUsage
+
+if TYPE_CHECKING:
+    from tidal_plugins.model.graph import ReaderUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +277,12 @@ class Backup:
     size: int
 
 
+def _no_usage() -> ReaderUsage:
+    from tidal_plugins.model.graph import ReaderUsage
+
+    return ReaderUsage()
+
+
 @dataclass(frozen=True, slots=True)
 class Stats:
     """Figures of one scope and of the file it is in, as of one moment. They hold no text of a memory.
@@ -308,6 +317,6 @@ class Stats:
     timeouts: int
     log_lost: bool = False
     log_readers: tuple[str, ...] = ()
-    reader: ReaderUsage = field(default_factory=ReaderUsage)
+    reader: ReaderUsage = field(default_factory=lambda: _no_usage())
     kinds: Mapping[str, int] = field(default_factory=dict)
     tiers: Mapping[str, int] = field(default_factory=dict)

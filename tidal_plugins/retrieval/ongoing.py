@@ -72,7 +72,7 @@ def _substance(found: Candidates, weights: OngoingTuning, turn: float) -> Reals:
     """Return how much more each entry has to say than an average turn, in units of cosine; NaN for one that nobody
     said."""
     arrays, rows = found.columns.arrays, found.rows
-    said: Reals = weights.importance * (arrays.importance[rows] - BASE)
+    said: Reals = weights.importance * (arrays.importance[rows].astype(np.float64) - BASE)
     said = said - weights.brief * brief(arrays.words[rows], turn)
     said = said - weights.assistant * among(arrays.role[rows], arrays.names.known([ASSISTANT]))
     return np.where(arrays.role[rows] >= 0, said - weights.average, np.nan)

@@ -123,7 +123,9 @@ class Recaller:
 
         with self.storage.snapshot():  # another one than that of the candidates
             embedded = question.current(self.embedder).embedded
-            channels = replace(pool.channels, embedded=embedded, columns=self.storage.columns(question.request.scope))
+            channels = replace(
+                pool.channels, embedded=embedded, columns=self.storage.columns(question.request.scope, whole=False)
+            )
             return add_associations(recall, channels, question.request.now, self.settings)
 
 

@@ -194,7 +194,11 @@ def _borrowed(pool: Pool, nearness: Reals, words: Words, asks: Flags, weights: R
     beside = zip(near.row.tolist(), near.other.tolist(), near.places.tolist(), strict=True)
     pairs = {(row, other, places) for row, other, places in beside if row in at and other in at}
     pairs |= {(other, row, -places) for row, other, places in pairs}  # each pair of neighbours either way
-    ordered = [(at[row], at[other], places) for row, other, places in sorted(pairs)]
+    key = pool.near.columns.arrays.key  # in the order stored, whatever the rows are, so that sums are the same
+    ordered = [
+        (at[row], at[other], places)
+        for row, other, places in sorted(pairs, key=lambda each: (*key[[*each[:2]]], each[2]))
+    ]
     lender, borrower, places = np.array(ordered, np.int64).reshape(-1, 3).T
     answer = np.where(asks[lender], weights.answer, 1.0)
     lifts = leaning(words[borrower], words[lender], weights.turn) * lent(
@@ -300,7 +304,7 @@ def _told(parts: Mapping[str, Reals]) -> dict[str, Reals]:
 
 def _valence(found: Candidates) -> Reals:
     """Return the valence of entries. One without affect, such as a document, counts as neutral."""
-    return found.columns.arrays.valence[found.rows]
+    return found.columns.arrays.valence[found.rows].astype(np.float64)
 
 
 class Traits:

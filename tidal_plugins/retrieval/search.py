@@ -61,7 +61,7 @@ def search(storage: Storage, question: Question, feedback: SessionSignals, setti
     development conversations. Call it inside a snapshot.
     """
     request, weights = question.request, settings[RecallTuning]
-    columns, where = storage.columns(request.scope), request.where
+    columns, where = storage.columns(request.scope, whole=False), request.where
     channels = Channels(storage, request.scope, question.query, question.embedded, where, columns, question.corpus)
     times = question.times or event_times(channels, question, settings)
     found = channels.found(max(2 * request.limit, weights.pool), weights)
@@ -141,7 +141,6 @@ class Channels:
 
     def found(self, pool: int, settings: RecallTuning) -> Candidates:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
-        arrays = self.columns.arrays
         near, worded = self.nearest(pool, self.where), self.matching(self.query.terms, pool, self.where)
         place = {row: place for place, row in enumerate(near.entries.tolist())}
         places = [place.setdefault(row, len(place)) for row in worded.entries.tolist()]
@@ -152,7 +151,7 @@ class Channels:
         bm25[places], keyword[places], rank[places] = worded.scores, worded.passages, 1 + np.arange(len(places))
         strength[places] = keyword_strength(
             worded.scores,
-            words=arrays.passages["words"][worded.passages],
+            words=self.columns.arrays.passages["words"][worded.passages],
             mean_words=self.corpus.mean_words,
             terms=len(self.query.terms),
             passages=self.corpus.passages,

@@ -282,9 +282,12 @@ class Search(Protocol):
     """Finds entries by their passages."""
 
     @abstractmethod
-    def columns(self, scope: Scope) -> Columns:
+    def columns(self, scope: Scope, *, whole: bool = True) -> Columns:
         """Return what ranking reads of the scope's entries, in arrays. Call it inside a snapshot, and use the columns
-        there. Damaged rows are left out and noted."""
+        there. Damaged rows are left out and noted.
+
+        Unless they are to be ``whole``, an engine may leave out entries that no search of these columns has found yet.
+        """
 
     @abstractmethod
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:

@@ -55,7 +55,7 @@ def passage_vectors(storage: Storage, scope: Scope, ids: Iterable[str]) -> Passa
     """Return the vectors of all passages of entries. Passages without one are left out, and so are damaged vectors,
     which are noted."""
     with storage.snapshot():
-        columns = storage.columns(scope)
+        columns = storage.columns(scope, whole=False)
         rows = columns.rows(list(dict.fromkeys(ids)))
         return columns.vectors(rows[rows >= 0])
 

@@ -13,6 +13,7 @@ import pytest
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.storage.base import Record, Storage, Where
+from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, in_thread
@@ -134,28 +135,32 @@ def _where(random: Random, store: Storage) -> Where:
 
 
 def _agrees(store: Storage, where: Where) -> None:
-    """Check that columns say what other calls say in the same state."""
+    """Check that columns, of all entries or of what is found, say what other calls say in the same state."""
     with store.snapshot():
-        entries = {entry.id: entry for entry in store.find(HERE, ALL)}
-        columns = store.columns(HERE)
-        rows = columns.rows(list(entries))
-        assert (rows >= 0).all()
-        assert columns.ids(rows) == list(entries)
-        passed = [id_ for id_, passes in zip(entries, columns.passes(rows, where).tolist(), strict=True) if passes]
-        assert passed == ids(store.find(HERE, where))
-        arrays = columns.arrays
-        for row, entry in zip(rows.tolist(), entries.values(), strict=True):
-            assert arrays.names[arrays.thread[row]] == entry.thread
-            assert (arrays.importance[row], arrays.occurred_at[row]) == (entry.importance, to_micros(entry.occurred_at))
-            assert arrays.weight[row] == (entry.tier.weight if entry.tier else -1)
-        near = columns.near(rows, 2, where)
-        beside = zip(columns.ids(near.row), columns.ids(near.other), near.places.tolist(), strict=True)
-        assert sorted(beside) == sorted(store.adjacent(HERE, list(entries), 2, where))
-        unit = np.array([1.0, 0.0, 0.0], np.float32)
-        if arrays.dimensions == len(unit):
-            found = columns.nearest(unit, 5, where)
-            assert columns.ids(found.entries) == ids(store.nearest(HERE, unit, 5, where))
-            assert set(columns.ids(found.entries)) <= set(passed)
-            cosines, passages = columns.cosines(unit, found.entries)
-            assert cosines == pytest.approx(found.scores, abs=1e-6)
-            assert passages.tolist() == found.passages.tolist()
+        for whole in (True, False):
+            _columns_agree(store, store.columns(HERE, whole=whole), where)
+
+
+def _columns_agree(store: Storage, columns: Columns, where: Where) -> None:
+    entries = {entry.id: entry for entry in store.find(HERE, ALL)}
+    rows = columns.rows(list(entries))
+    assert (rows >= 0).all()
+    assert columns.ids(rows) == list(entries)
+    passed = [id_ for id_, passes in zip(entries, columns.passes(rows, where).tolist(), strict=True) if passes]
+    assert passed == ids(store.find(HERE, where))
+    arrays = columns.arrays
+    for row, entry in zip(rows.tolist(), entries.values(), strict=True):
+        assert arrays.names[arrays.thread[row]] == entry.thread
+        assert (arrays.importance[row], arrays.occurred_at[row]) == (entry.importance, to_micros(entry.occurred_at))
+        assert arrays.weight[row] == (entry.tier.weight if entry.tier else -1)
+    near = columns.near(rows, 2, where)
+    beside = zip(columns.ids(near.row), columns.ids(near.other), near.places.tolist(), strict=True)
+    assert sorted(beside) == sorted(store.adjacent(HERE, list(entries), 2, where))
+    unit = np.array([1.0, 0.0, 0.0], np.float32)
+    if arrays.dimensions == len(unit):
+        found = columns.nearest(unit, 5, where)
+        assert columns.ids(found.entries) == ids(store.nearest(HERE, unit, 5, where))
+        assert set(columns.ids(found.entries)) <= set(passed)
+        cosines, passages = columns.cosines(unit, found.entries)
+        assert cosines == pytest.approx(found.scores, abs=1e-6)
+        assert passages.tolist() == found.passages.tolist()

@@ -29,7 +29,7 @@ class SearchContract(Contract):
             best = np.argsort(-expected)[:25]
             found = store.nearest(HERE, query, 25, ALL)
             assert ids(found) == [str(i) for i in best]
-            assert [match.score for match in found] == pytest.approx(expected[best].tolist(), abs=1e-5)
+            assert [match.score for match in found] == pytest.approx(expected[best].tolist(), abs=5e-4)
 
     def test_filters_apply_before_the_cut(self, store: Storage) -> None:
         random = np.random.default_rng(1)
@@ -102,7 +102,7 @@ class SearchContract(Contract):
         assert np.linalg.norm(passages.units, axis=1) == pytest.approx(1)
         expected = cosines(vectors, vectors[9])
         found = best_cosines(store, HERE, ["3", "7"], vectors[9])
-        assert found == pytest.approx({"3": expected[3], "7": expected[7]}, abs=1e-5)
+        assert found == pytest.approx({"3": expected[3], "7": expected[7]}, abs=5e-4)
 
     def test_every_passage_with_a_vector_has_a_row(self, store: Storage) -> None:
         passages = [
@@ -115,7 +115,7 @@ class SearchContract(Contract):
         found = passage_vectors(store, HERE, ["long", 'odd "id"', "words", "unknown"])
         rows = dict(zip(found.spans, found.units.tolist(), strict=True))
         assert rows == {
-            ("long", 0, 4, 1): pytest.approx([0.6, 0.8]),
+            ("long", 0, 4, 1): pytest.approx([0.6, 0.8], abs=5e-4),
             ("long", 4, 8, 2): [0, 1],
             ('odd "id"', 0, 4, 1): [1, 0],
         }

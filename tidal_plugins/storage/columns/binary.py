@@ -140,6 +140,9 @@ SAMPLE = 20_000
 BATCH = 4096
 """Vectors that are read at a time."""
 
+HALF = 2
+"""Bytes of a stored value. The cosine of 384 halves to the numbers that they stand for is 1 to seven places."""
+
 
 class Units:
     """Vectors of length 1, row by row, that grow: at most ``exact`` are held as they are, more as their codes."""
@@ -222,9 +225,37 @@ class Units:
         return None if self.centre is None else Codes(self.centred, self.centre, self._words[:, : self.rows])
 
 
+def as_stored(units: Sequence[NDArray[np.float32]]) -> list[tuple[bytes, bytes]]:
+    """Return vectors of length 1 as engines store them, in halves, each with one bit for the sign of each value.
+
+    The largest value of a vector is 1 or −1 in there, so that what :func:`matrix` makes of it is stored as the same.
+    """
+    if not units:
+        return []
+    rows = np.array(units, np.float32)
+    halves = (rows / np.abs(rows).max(axis=1, keepdims=True)).astype(np.float16)
+    signs = np.packbits(halves > 0, axis=1)
+    return [(half.tobytes(), sign.tobytes()) for half, sign in zip(halves, signs, strict=True)]
+
+
+def signs_of(vector: bytes) -> bytes:
+    """Return the signs of a stored vector; none of a damaged one, whatever its type is."""
+    if not isinstance(vector, bytes) or len(vector) % HALF:
+        return b""
+    return np.packbits(np.frombuffer(vector, np.float16) > 0).tobytes()
+
+
+def size_of(vector: bytes) -> int:
+    """Return how many values a stored vector has."""
+    return len(vector) // HALF
+
+
 def matrix(vectors: Sequence[bytes], dimensions: int) -> NDArray[np.float32]:
-    """Return vectors as the rows of an array."""
-    return np.frombuffer(b"".join(vectors), np.float32).reshape(len(vectors), dimensions)
+    """Return stored vectors as the rows of an array, of length 1 again but for those that are all 0."""
+    rows = np.frombuffer(b"".join(vectors), np.float16).reshape(len(vectors), dimensions).astype(np.float32)
+    lengths = np.sqrt(np.vecdot(rows, rows))
+    np.divide(rows, lengths[:, None], out=rows, where=lengths[:, None] > 0)
+    return rows
 
 
 def room(rows: int) -> int:

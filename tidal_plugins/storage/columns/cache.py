@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tidal_plugins.storage.columns.binary import Units, matrix
+from tidal_plugins.storage.columns.binary import Units, matrix, size_of
 from tidal_plugins.storage.columns.pieces import SIZE, Piece
 from tidal_plugins.storage.columns.tables import (
     CHANGING,
@@ -226,7 +226,7 @@ class Buffer:
         unit = np.where(has, self._units.rows + np.cumsum(has) - 1, -1)
         columns = {"key": numbers, "entry": places, "start": starts, "end": ends, "words": words, "unit": unit}
         if found := [vector for vector, held in zip(vectors, has.tolist(), strict=True) if held and vector]:
-            self._units.extend(matrix(found, len(found[0]) // 4))
+            self._units.extend(matrix(found, size_of(found[0])))
         first, arrays = self._passages.rows, {name: np.asarray(values)[there] for name, values in columns.items()}
         self._passages.extend(arrays)
         self._count(arrays, first)
@@ -264,9 +264,10 @@ class Buffer:
         """Have some passages of columns, in that order. ``places`` are the rows of entries now, by the former."""
         units = other._passages.view()["unit"][rows]
         self._units, self._passages = other._units.taken(units[units >= 0]), other._passages.taken(rows)
+        passages, every = self._passages.view(), np.arange(self._passages.rows)
+        numbers = np.where(units >= 0, np.cumsum(units >= 0) - 1, -1)
+        self._passages.change(every, {"entry": places[passages["entry"]], "unit": numbers})
         passages = self._passages.view()
-        passages["entry"][:] = places[passages["entry"]]
-        passages["unit"][:] = np.where(units >= 0, np.cumsum(units >= 0) - 1, -1)
         self._entries.change(
             np.arange(self._entries.rows), dict.fromkeys(OF_PASSAGES, np.zeros(self._entries.rows, np.int32))
         )
@@ -320,6 +321,10 @@ class ColumnCache:
         with self._lock:
             held = self._scopes.get(scope)
             return None if held is None else held.unsaved()
+
+    def holds(self, scope: object) -> bool:
+        """Return whether columns of a scope are held."""
+        return scope in self._scopes
 
     def entries(self, scope: object) -> int:
         """Return how many entries' columns are held of a scope."""

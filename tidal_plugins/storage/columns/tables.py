@@ -23,8 +23,8 @@ EARLIEST, LATEST = -(2**63), 2**63 - 1
 
 ENTRY = {
     "key": "i8", "kind": "i4", "channel": "i4", "role": "i4", "speaker": "i4", "thread": "i4", "source": "i4",
-    "tags": "i4", "importance": "f8",
-    "occurred_at": "i8", "recorded_at": "i8", "valid_from": "i8", "valid_until": "i8", "valence": "f8",
+    "tags": "i4", "importance": "f4",
+    "occurred_at": "i8", "recorded_at": "i8", "valid_from": "i8", "valid_until": "i8", "valence": "f4",
     "weight": "f8", "anchored_at": "i8", "half_life": "f8", "cold_at": "i8", "archived_at": "i8", "expires_at": "i8",
 }  # fmt: skip
 """The columns of an entry, by name, in the order of the rows that an engine gives. Times are in microseconds.
@@ -91,7 +91,7 @@ class Table:
     """Arrays of one length, by name.
 
     A row is written once, beyond the rows of earlier views, so that these need no lock; but those of ``CHANGING``
-    columns change in place.
+    columns change in place. A column whose rows are all the same, as those of a time that nothing has, takes no room.
     """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
@@ -100,24 +100,35 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self._arrays.values())
+        return sum(array.nbytes for array in self._arrays.values() if not _is_constant(array))
 
     def extend(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
         """Append rows: every column, all equally long."""
         end = self.rows + len(columns["key"])
-        if end > len(self._arrays["key"]):
-            grown = {}
-            for name, array in self._arrays.items():
-                grown[name] = np.empty(room(end), array.dtype)
-                grown[name][: self.rows] = array[: self.rows]
-            self._arrays = grown  # at once: an exception of a signal handler must not leave some of them short
-        for name, array in self._arrays.items():
-            array[self.rows : end] = columns[name]
+        for name, array in self._arrays.items():  # each by itself: a copy of all at once would take twice the room
+            if end > self.rows:
+                self._arrays[name] = self._extended(array, np.asarray(columns[name], array.dtype), end)
         self.rows = end
+
+    def _extended(self, array: NDArray[Any], values: NDArray[Any], end: int) -> NDArray[Any]:
+        first = array[0] if self.rows else values[0]
+        if (not self.rows or _is_constant(array)) and (values == first).all():
+            return np.broadcast_to(np.array(first, array.dtype), (end,))
+        if _is_constant(array) or end > len(array):
+            array = self._copied(array, end)
+        array[self.rows : end] = values
+        return array
+
+    def _copied(self, array: NDArray[Any], end: int) -> NDArray[Any]:
+        copied = np.empty(room(end), array.dtype)
+        copied[: self.rows] = array[: self.rows]
+        return copied
 
     def change(self, rows: NDArray[np.int64], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
         """Write new values into rows."""
         for name, values in columns.items():
+            if _is_constant(self._arrays[name]):
+                self._arrays[name] = self._copied(self._arrays[name], self.rows)
             self._arrays[name][rows] = values
 
     def view(self) -> dict[str, NDArray[Any]]:
@@ -129,6 +140,11 @@ class Table:
         new = Table({name: array.dtype.str for name, array in self._arrays.items()})
         new.extend({name: array[rows] for name, array in self.view().items()})
         return new
+
+
+def _is_constant(array: NDArray[Any]) -> bool:
+    """Return whether an array stands for one value."""
+    return array.strides == (0,)
 
 
 class Ids(Sequence[str]):
@@ -239,8 +255,8 @@ class _Sorted(NamedTuple):
     """The first ``rows`` entries in the order of thread, kind, time and key. ``place`` is where each row stands."""
 
     rows: int
-    order: NDArray[np.int64]
-    place: NDArray[np.int64]
+    order: NDArray[np.int32]
+    place: NDArray[np.int32]
     threads: NDArray[np.int32]
 
 
@@ -265,9 +281,9 @@ class ThreadOrder:
         held, count = self._sorted, len(arrays.key)
         if held is None or held.rows > count or count - held.rows > max(UNSORTED, held.rows // 64):
             with self._lock:
-                order = np.lexsort((arrays.key, arrays.occurred_at, arrays.kind, arrays.thread))
-                place = np.empty(count, np.int64)
-                place[order] = np.arange(count)
+                order = np.lexsort((arrays.key, arrays.occurred_at, arrays.kind, arrays.thread)).astype(np.int32)
+                place = np.empty(count, np.int32)
+                place[order] = np.arange(count, dtype=np.int32)
                 held = self._sorted = _Sorted(count, order, place, arrays.thread[order])
         return held
 
@@ -327,12 +343,12 @@ class Arrays:
     thread: NDArray[np.int32]
     source: NDArray[np.int32]
     tags: NDArray[np.int32]
-    importance: NDArray[np.float64]
+    importance: NDArray[np.float32]
     occurred_at: NDArray[np.int64]
     recorded_at: NDArray[np.int64]
     valid_from: NDArray[np.int64]
     valid_until: NDArray[np.int64]
-    valence: NDArray[np.float64]
+    valence: NDArray[np.float32]
     weight: NDArray[np.float64]
     anchored_at: NDArray[np.int64]
     half_life: NDArray[np.float64]
@@ -357,9 +373,9 @@ class Arrays:
         return len(self.key)
 
     @cached_property
-    def vectored(self) -> Rows:
+    def vectored(self) -> NDArray[np.int32]:
         """Return the rows of the passages that have a vector, by its row."""
-        return np.flatnonzero(self.passages["unit"] >= 0)
+        return np.flatnonzero(self.passages["unit"] >= 0).astype(np.int32)
 
 
 def places_of(known: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

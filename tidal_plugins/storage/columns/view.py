@@ -147,7 +147,7 @@ class Columns(ABC):
         if not len(arrays.vectored):
             return Found.none()
         if arrays.codes is None:
-            return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
+            return self.best(arrays.vectored.astype(np.int64), self.cosines_of_all(unit), k, where)
         size = candidates(k, len(arrays.vectored))
         while True:
             passages = self._likely(arrays.codes, unit, size, where)
@@ -166,7 +166,7 @@ class Columns(ABC):
         if len(rows) < min(size, len(vectored)):
             chosen = np.flatnonzero(self.passes(np.arange(self.arrays.rows), where)[entry[vectored]])
             rows = codes.nearest(unit, size, lambda rows: np.ones(len(rows), bool), chosen)
-        return np.sort(vectored[rows])
+        return np.sort(vectored[rows]).astype(np.int64)
 
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.
@@ -251,9 +251,11 @@ class Columns(ABC):
         """Return the vectors of all passages of entries, without those that have none."""
         place, passages = self.passages_of(rows)
         there = self.arrays.passages["unit"][passages] >= 0
-        passages, owners = passages[there], self.ids(rows[place[there]])
+        passages, place = passages[there], place[there]
+        if not (intact := (units := self.units(passages)).any(axis=1)).all():
+            passages, place, units = passages[intact], place[intact], units[intact]
         spans = (self.arrays.passages[name][passages].tolist() for name in ("start", "end", "words"))
-        return PassageVectors([Span(*values) for values in zip(owners, *spans, strict=True)], self.units(passages))
+        return PassageVectors([Span(*values) for values in zip(self.ids(rows[place]), *spans, strict=True)], units)
 
     def near(self, rows: Rows, reach: int, where: Where) -> Near:
         """Return what stands at most ``reach`` places from entries in their threads, counting only what passes."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.columns.binary import as_stored
 from tidal_plugins.storage.damage import SCOPES, passage_checksum, vector_checksum
 from tidal_plugins.storage.postgres.connections import ALL, Connections, Statement
 from tidal_plugins.storage.postgres.dialect import NUMBERS, TEXTS, token_number, tokens
@@ -67,7 +71,7 @@ def indexing(
 ) -> list[Statement]:
     """Return statements that add the passages of entries, with their words and vectors, and count them."""
     number = number_of(scope)
-    rows, vectors, words = list[list[object]](), list[tuple[int, bytes, int]](), list[tuple[int, int, int]]()
+    rows, units, words = list[list[object]](), dict[int, NDArray[np.float32]](), list[tuple[int, int, int]]()
     worded = total = 0
     for entry in entries:
         for passage, unit in zip(entry.passages, entry.units, strict=True):
@@ -78,9 +82,10 @@ def indexing(
             rows.append([key, entry.key, *place, sum_, "{" + ",".join(map(str, times)) + "}"])
             words += [(token, key, count) for token, count in times.items()]
             if unit is not None:
-                vector = unit.tobytes()
-                vectors.append((key, vector, vector_checksum(key, number, vector)))
+                units[key] = unit
             worded, total = worded + bool(terms), total + len(terms)
+    halves = zip(units, as_stored(list(units.values())), strict=True)
+    vectors = [(key, vector, vector_checksum(key, number, vector)) for key, (vector, _) in halves]
     db.current.count(scope, worded, total, len(vectors), 0)
     statements = list[Statement]()
     if rows:

@@ -17,8 +17,8 @@ from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT,
 
 logger = logging.getLogger(__name__)
 
-VERSION = 6
-"""6: an entry says where the secrets in it are."""
+VERSION = 7
+"""7: vectors are halves."""
 
 FIRST = 5
 """The earliest schema that a database is migrated from."""
@@ -61,7 +61,7 @@ TABLES = {
     # The vectors in use have the generation of the row of tidal_state: a renewal writes the next one beside them.
     "tidal_vectors": """
         generation bigint NOT NULL, passage bigint NOT NULL,
-        vector bytea NOT NULL,                  -- float32, normalised
+        vector bytea NOT NULL,                  -- float16, its largest value 1
         checksum bigint NOT NULL,
         PRIMARY KEY (scope, generation, passage)
     """,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Outdated, Renewal
+from tidal_plugins.storage.columns.binary import as_stored
 from tidal_plugins.storage.columns.cache import Mark, Range
 from tidal_plugins.storage.columns.pieces import Piece, unpacked
 from tidal_plugins.storage.columns.postings import Posting, distinct
@@ -163,8 +164,8 @@ def _store(db: Connections, units: Mapping[int, NDArray[np.float32]], generation
     if not known:
         return
     rows: list[tuple[Any, ...]] = []
-    for key, scope, _ in known:
-        vector = units[key].tobytes()
+    halves = as_stored([units[key] for key, _, _ in known])
+    for (key, scope, _), (vector, _) in zip(known, halves, strict=True):
         rows.append((scope, key, vector, vector_checksum(key, scope, vector)))
     new = Counter(scope % SHARDS for _, scope, stored in known if not stored)
     add = "UPDATE tidal_corpus SET renewed = renewed + %s WHERE shard = %s"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import Corrupt, TidalError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import HEAD, TAIL, Adjacent, Match, Renewal, Search, Where
-from tidal_plugins.storage.columns.binary import matrix
+from tidal_plugins.storage.columns.binary import HALF, matrix, size_of
 from tidal_plugins.storage.columns.cache import ColumnCache, Mark, Range, Source
 from tidal_plugins.storage.columns.pieces import SIZE, Piece, SavedPiece, centre_of, packed, unsaved
 from tidal_plugins.storage.columns.postings import NAME as POSTINGS
@@ -76,7 +76,7 @@ class StoredSource(Source, ABC, Generic[S]):
     def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         found = self.stored_units(keys.tolist())
         empty = bytes(max(map(len, found.values()), default=0))
-        return matrix([found.get(key, empty) for key in keys.tolist()], len(empty) // 4)
+        return matrix([found.get(key, empty) for key in keys.tolist()], size_of(empty))
 
     def stored_units(self, keys: Sequence[int]) -> dict[int, bytes]:
         """Return the vectors of passages by key, without the damaged ones."""
@@ -171,7 +171,11 @@ class StoredColumns(Columns):
             rows, _ = self.passages_of_keys(np.array([key for key in unknown if key not in found], np.int64))
             for id_ in dict.fromkeys(self.ids(self.arrays.passages["entry"][rows])):
                 note(VECTORS, id_)  # it is damaged or not there
-        empty = bytes(4 * self.arrays.dimensions)
+        return self._matrix(keys)
+
+    def _matrix(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """Return the vectors of passages by key, as far as they were read, and 0 for others."""
+        empty = bytes(HALF * self.arrays.dimensions)
         return matrix([self._units.get(key, empty) for key in keys], self.arrays.dimensions)
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -184,9 +188,7 @@ class StoredColumns(Columns):
         return self.best(*found, k, where)
 
     def rows(self, ids: Sequence[str]) -> Rows:
-        source = self._source
-        found = dict(source.query(_KEYS, source.dialect.array(ids), source.number)) if len(ids) else {}
-        places, there = places_of(self.arrays.key, np.array([found.get(id_, -1) for id_ in ids], np.int64))
+        places, there = places_of(self.arrays.key, self._keys_of(ids))
         return np.where(there, places, -1)
 
     def heads(self, rows: Rows) -> list[tuple[str, str]]:
@@ -204,6 +206,12 @@ class StoredColumns(Columns):
         filter_ = condition(self._source.dialect, self._source.number, where)
         rows = self._source.query(f"SELECT e.key FROM @entries e WHERE {filter_.sql}", *filter_.parameters)
         return np.fromiter((row[0] for row in rows), np.int64)
+
+    def _keys_of(self, ids: Sequence[str]) -> Rows:
+        """Return the keys of entries by id, −1 for what is not there."""
+        source = self._source
+        found = dict(source.query(_KEYS, source.dialect.array(ids), source.number)) if len(ids) else {}
+        return np.array([found.get(id_, -1) for id_ in ids], np.int64)
 
     def _of(self, sql: str, rows: Rows) -> list[Any]:
         keys = self.arrays.key[rows].tolist()
@@ -244,7 +252,7 @@ class SearchStore(SQLStore, Search):
         with nullcontext() if self._db.bounded or self._db.writing else self._bounded():
             yield
 
-    def columns(self, scope: Scope) -> Columns:
+    def columns(self, scope: Scope, *, whole: bool = True) -> Columns:
         source, broken = self._source(scope), None
         try:
             arrays, newer = self._arrays(scope, source)
@@ -261,17 +269,17 @@ class SearchStore(SQLStore, Search):
         unit = unit_vector(vector)
         with self.snapshot():
             self._check_size(unit)
-            columns = self.columns(scope)
+            columns = self.columns(scope, whole=False)
             return columns.matches(columns.nearest(unit, k, where))
 
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         with self.snapshot():
-            columns = self._worded(scope, terms) if self._db.writing else self.columns(scope)
+            columns = self._worded(scope, terms) if self._db.writing else self.columns(scope, whole=False)
             return columns.matches(columns.matching(terms, k, where))
 
     def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:
         with self.snapshot():
-            columns = self.columns(scope)
+            columns = self.columns(scope, whole=False)
             rows = columns.rows(list(dict.fromkeys(ids)))
             near = columns.near(rows[rows >= 0], max(reach, 0), where)
             found = zip(columns.ids(near.row), columns.ids(near.other), near.places.tolist(), strict=True)
@@ -388,6 +396,11 @@ class BackgroundSaving:
             thread.start()
             self._threads = [*(each for each in self._threads if each.is_alive()), thread]
 
+    @property
+    def busy(self) -> bool:
+        """Return whether a thread is at work."""
+        return any(thread.is_alive() for thread in self._threads)
+
     def stored(self, scope: Scope, entries: int) -> None:
         """Bring columns up to date and save them, once many entries were stored since.
 
@@ -396,7 +409,7 @@ class BackgroundSaving:
         """
         self._unread[scope] = self._unread.get(scope, 0) + entries
         many = max(SIZE, int(self._held.entries(scope) * UNSAVED_SHARE))
-        if self._unread[scope] >= many and not any(thread.is_alive() for thread in self._threads):
+        if self._unread[scope] >= many and not self.busy:
             self._bring_up(scope)
 
     def finish(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from tidal_plugins.errors import Corrupt, StorageError
 from tidal_plugins.model.reports import Fault
 from tidal_plugins.storage.capabilities import Examined
+from tidal_plugins.storage.columns.binary import signs_of
 from tidal_plugins.storage.damage import A_PAGE, UNKNOWN, noticed
 from tidal_plugins.storage.sql.checks import BROKEN, CHECKED, TABLES, SQLChecks, Unindexed, row_faults
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
@@ -36,6 +37,7 @@ _OF_VECTORS = """
     SELECT e.scope, e.id, p.start, p."end", v.passage, v.scope, v.vector, v.checksum FROM passages p
     JOIN entries e ON e.key = p.entry LEFT JOIN vectors v ON v.passage = p.key
 """
+_SIGNS = "SELECT v.scope, v.vector, s.scope, s.signs FROM vectors v LEFT JOIN signs s ON s.passage = v.passage"
 _WITH_PAGES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
 _OF_WORDLESS = """
     SELECT e.scope, e.id, p.start, p."end" FROM passages p JOIN entries e ON e.key = p.entry
@@ -44,6 +46,7 @@ _OF_WORDLESS = """
 _OF_ORPHANS = {
     "passages": "SELECT count(*) FROM passages WHERE entry NOT IN (SELECT key FROM entries)",
     "vectors": "SELECT count(*) FROM vectors WHERE passage NOT IN (SELECT key FROM passages)",
+    "signs": "SELECT count(*) FROM signs WHERE passage NOT IN (SELECT passage FROM vectors)",
     "keywords": "SELECT count(*) FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages)",
 }
 _CORPUS = "SELECT count(*) FILTER (WHERE words > 0), coalesce(sum(words), 0) FROM passages"
@@ -74,6 +77,7 @@ _REBUILD = f"""
     DELETE FROM passages WHERE entry NOT IN (SELECT key FROM entries);
     DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages)
     OR (typeof(vector), typeof(scope), typeof(checksum)) <> ('blob', 'integer', 'integer');
+    DELETE FROM signs;
     DELETE FROM keywords WHERE rowid IN (SELECT id FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages));
     DELETE FROM volumes;
     INSERT INTO volumes {_VOLUMES};
@@ -115,7 +119,7 @@ class CheckStore(SQLiteBase, SQLChecks):
             with unchecked(self._db.get()) if damaged else nullcontext():
                 parts: list[Callable[[], Iterator[Fault]]] = [lambda: scope_faults(self._db)]
                 parts += [partial(self._rows, table) for table in CHECKED]
-                for part in (*parts, self._counts, self._derived, self._statements):
+                for part in (*parts, self._counts, self._derived, self._signs, self._statements):
                     self._collect(faults, part())
                 self._collect(faults, self._unindexed(unindexed))
                 rows, lost = self.counted(), False
@@ -142,6 +146,10 @@ class CheckStore(SQLiteBase, SQLChecks):
                     self._db.run(_NO_KEYWORDS)
                 mend_rows(self._db)
                 self._db.run(_REBUILD)
+                for passage, scope, vector in self._db.readable(
+                    "vectors", "SELECT passage, scope, vector FROM vectors"
+                ):
+                    self._db.run("INSERT OR IGNORE INTO signs VALUES (?, ?, ?)", passage, scope, signs_of(vector))
                 forgive(self._db.get())
             if damaged:
                 with self._db.turn():
@@ -208,6 +216,13 @@ class CheckStore(SQLiteBase, SQLChecks):
         for row in self._db.readable("saved_columns", SAVED):
             if Saved(*row).piece(self._db) is None:
                 yield Fault("saved_columns", str(row[0]), BROKEN, True)
+
+    def _signs(self) -> Iterator[Fault]:
+        wrong = sum(
+            (of, signs) != (scope, signs_of(vector)) for scope, vector, of, signs in self._db.readable("signs", _SIGNS)
+        )
+        if wrong:
+            yield Fault("signs", "", f"{wrong} are not those of the vectors", True)
 
     def _statements(self) -> Iterator[Fault]:
         for name in altered(dict(self._readable("schema", STATEMENTS))):

@@ -31,6 +31,7 @@ from tidal_plugins.storage.sqlite.opening import (
     checked_path,
     is_damaged,
     is_sound,
+    let_compare,
     let_count,
     open_file,
     translated,
@@ -512,8 +513,9 @@ class Connections(Deadlines):
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        """Let a connection wait for the locks of other processes, and count words."""
+        """Let a connection wait for the locks of other processes, count words and compare signs."""
         let_count(connection)
+        let_compare(connection)
         self._waits[connection] = wait = LockWait(self._busy_timeout)
         connection.set_busy_handler(wait)
 

@@ -82,7 +82,7 @@ class SQLiteStorage(
             check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL", "none": "OFF"}[durability]
         connections = partial(self._connections, path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
-        self._scopes, self._figures = set(), {}
+        self._scopes, self._figures, self._asked = set(), {}, {}
         try:
             self._db = connections()
         except OlderSchema:
@@ -141,7 +141,7 @@ class SQLiteStorage(
     def scrub(self) -> bool:
         with self.transaction():
             self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
-            self._db.run("DROP TABLE IF EXISTS old_vectors")
+            self._db.run("DROP TABLE IF EXISTS old_vectors; DROP TABLE IF EXISTS old_signs")
         with self._db.turn():
             self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
         with self._db.lock_timeout(SCRUB_SECONDS):

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.damage import ENTRIES, SCOPES, note, noticed, passage_checksum, vector_checksum
+from tidal_plugins.storage.damage import ENTRIES, SCOPES, note, noticed, passage_checksum
 from tidal_plugins.storage.rows import Row, to_json
 from tidal_plugins.storage.sql.dialect import condition
 from tidal_plugins.storage.sql.entries import EntryStore, Figures, Indexed, Known, Place, Prepared
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import IDS
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
-from tidal_plugins.storage.sqlite.search import check_size, note_gone
+from tidal_plugins.storage.sqlite.search import check_size, note_gone, store_vectors
 from tidal_plugins.storage.sqlite.store import LAST_SEQ, ScopeRow, SQLiteBase, figures, mark, scope_of
 
 _INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'
@@ -37,7 +40,7 @@ def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
     found = [(one, passage, unit) for one in entries for passage, unit in zip(one.passages, one.units, strict=True)]
     if not found:
         return
-    rows, vectors, keywords, total = list[Row](), list[Row](), list[Row](), 0
+    rows, units, keywords, total = list[Row](), dict[int, NDArray[np.float32]](), list[Row](), 0
     prefix = mark(scope)
     numbers = db.next_numbers("passages", _LAST_PASSAGE, len(found))
     for key, (entry, passage, unit) in zip(numbers, found, strict=True):
@@ -45,13 +48,12 @@ def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
         place = (passage.start, passage.end, len(words))
         rows.append((key, entry.key, *place, passage_checksum(scope, key, entry.id, *place)))
         if unit is not None:
-            vector = unit.tobytes()
-            vectors.append((key, scope, vector, vector_checksum(key, scope, vector)))
+            units[key] = unit
         if words:
             keywords.append((key, " ".join([prefix + word for word in words])))
             total += len(words)
     db.run_each(_INSERT_PASSAGE, rows)
-    db.run_each("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
+    store_vectors(db, "vectors", [(key, scope) for key in units], list(units.values()))
     db.run_each("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", keywords)
     if keywords:
         db.run(_COUNT_IN, len(keywords), total)

@@ -15,13 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import apsw
+import numpy as np
 
 from tidal_plugins.errors import Busy, Conflict, Corrupt, StorageError
+from tidal_plugins.storage.columns.binary import as_stored
+from tidal_plugins.storage.damage import vector_checksum
 from tidal_plugins.storage.sqlite.locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS, settle, take_back
 from tidal_plugins.storage.sqlite.opening import Key, begin, translated, unlock, vfs
 from tidal_plugins.storage.sqlite.parts import claim, part_of, remove_part, sync, sync_folder
-from tidal_plugins.storage.sqlite.schema import STATEMENTS, VERSION, altered, made, version_of
+from tidal_plugins.storage.sqlite.schema import STATEMENTS, VERSION, altered, made, vectors_table, version_of
 
 logger = logging.getLogger(__name__)
 
@@ -141,6 +144,23 @@ def _add_secrets(connection: apsw.Connection) -> None:
     _remake(connection, "entries")
 
 
-STEPS: dict[int, Callable[[apsw.Connection], None]] = {10: _add_secrets}
+def _halve_vectors(connection: apsw.Connection) -> None:
+    """11 to 12: vectors are halves, with their signs beside them. Those that are damaged are left out."""
+    if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'signs'").fetchone():
+        return
+    # A renewal that is under way begins anew.
+    connection.execute("DROP TABLE IF EXISTS new_vectors; DROP TABLE IF EXISTS old_vectors")
+    connection.execute(f"ALTER TABLE vectors RENAME TO single_vectors; {vectors_table('vectors')}")
+    rows = connection.execute("SELECT passage, scope, vector, checksum FROM single_vectors")
+    for passage, scope, vector, stored in rows:
+        if vector_checksum(passage, scope, vector) == stored:
+            [(half, signs)] = as_stored([np.frombuffer(vector, np.float32)])
+            row = (passage, scope, half, vector_checksum(passage, scope, half))
+            connection.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO signs VALUES (?, ?, ?)", (passage, scope, signs))
+    connection.execute("DROP TABLE single_vectors")
+
+
+STEPS: dict[int, Callable[[apsw.Connection], None]] = {10: _add_secrets, 11: _halve_vectors}
 """By the version that a file has, what leads to the next one. A step that finds a table as a later version has it
 leaves it so. Foreign keys are checked at the end."""

@@ -78,12 +78,13 @@ def _plain() -> str:
 
 def load() -> None:
     """Load the VFS, over the one that is the default of the process now, and stays it."""
-    _keep_apart(str(extras.path("cksumvfs")))
+    path = str(extras.path("cksumvfs"))
+    _keep_apart(path)
     default = next(name for name in apsw.vfs_names() if name != CHECKED)
     apsw.set_default_vfs(default)  # which may be gone, so that this one would stand on itself
     connection = apsw.Connection(":memory:")
     try:
-        extras.load(connection, "cksumvfs")
+        _extend(connection, path)
     finally:
         connection.close()
         apsw.set_default_vfs(default)
@@ -393,6 +394,19 @@ def open_file(
 def let_count(connection: apsw.Connection) -> None:
     """Give a connection the SQL function ``times``: how often a row of the index has a phrase."""
     connection.register_fts5_function("times", _times)
+
+
+def let_compare(connection: apsw.Connection) -> None:
+    """Give a connection the SQL functions of sqlite-vec, for the distance of signs."""
+    _extend(connection, sqlite_vec.loadable_path())
+
+
+def _extend(connection: apsw.Connection, path: str) -> None:
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(path)
+    finally:
+        connection.enable_load_extension(False)
 
 
 def _times(found: apsw.FTS5ExtensionApi, *_: object) -> int:

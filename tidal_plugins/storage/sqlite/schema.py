@@ -11,8 +11,8 @@ from tidal_plugins.storage.sql.schema import BYTES, INDEXES, NUMBER, REAL, TEXT,
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 11
-"""11: an entry says where the secrets in it are."""
+VERSION = 12
+"""12: vectors are halves, with their signs beside them."""
 
 FIRST = 10
 """The earliest schema that a file is migrated from."""
@@ -28,16 +28,26 @@ TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 
 
 def vectors_table(name: str) -> str:
-    """Return SQL for a table of vectors: that of the schema, or one that is to take its place."""
+    """Return SQL for a table of vectors, with that of their signs: those of the schema, or what takes their place."""
     return f"""
         CREATE TABLE IF NOT EXISTS {name} (
             passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
             scope INTEGER NOT NULL,
-            vector BLOB NOT NULL,               -- float32, normalised
-            checksum INTEGER NOT NULL,
-            UNIQUE (scope, passage)
+            vector BLOB NOT NULL,               -- float16, its largest value 1
+            checksum INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE IF NOT EXISTS {signs_table(name)} (
+            passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
+            scope INTEGER NOT NULL,
+            signs BLOB NOT NULL,                -- a bit for each value of the vector: whether it is greater than 0
+            UNIQUE (scope, passage, signs)      -- a first search reads these alone
         ) STRICT;
     """
+
+
+def signs_table(vectors: str) -> str:
+    """Return the name of the table of the signs of a table of vectors."""
+    return vectors.replace("vectors", "signs")
 
 
 _SCHEMA = f"""

@@ -27,17 +27,19 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Outdated, Renewal
+from tidal_plugins.storage.columns.binary import as_stored, size_of
 from tidal_plugins.storage.columns.cache import Mark, Range
 from tidal_plugins.storage.columns.pieces import Piece, unpacked
 from tidal_plugins.storage.columns.postings import Posting, distinct
 from tidal_plugins.storage.columns.tables import EntryRow
+from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, UNKNOWN, VECTORS, note, vector_checksum
-from tidal_plugins.storage.rows import from_json, to_json
+from tidal_plugins.storage.rows import Row, from_json, to_json
 from tidal_plugins.storage.sql.entries import KEPT, MOST_GONE
 from tidal_plugins.storage.sql.search import NUMBERS, SearchStore, StoredSource
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.dialect import SQLITE
-from tidal_plugins.storage.sqlite.schema import TOKENIZER, vectors_table
+from tidal_plugins.storage.sqlite.schema import TOKENIZER, signs_table, vectors_table
 from tidal_plugins.storage.sqlite.store import SQLiteBase, figures, mark, mend_rows
 
 SAVED = "SELECT key, scope, first, last, changes, centre, checksum FROM saved_columns"
@@ -58,6 +60,10 @@ _WITH = """
         ON s.scope = ? AND s.first <= j.value AND s.last >= j.value
     )
 """
+
+ASKED = 3
+"""How often a scope is searched in the file until its columns are read, in the background. They take as long as some
+dozens of such searches."""
 
 WAIT = 1.0
 """Seconds for which saving waits for another one that writes, before it is left for another time. Closing a memory
@@ -279,10 +285,9 @@ def _counted(place: int, passages: str | None) -> NDArray[np.int64]:
     return np.column_stack([np.full(len(first), place), keys[first], np.diff(first, append=len(keys))])
 
 
-_STORE = "INSERT OR REPLACE INTO new_vectors VALUES (?, ?, ?, ?)"
 _SCOPES = "SELECT passage, scope FROM vectors WHERE passage IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT (SELECT count(*) FROM new_vectors), (SELECT count(*) FROM vectors)"
-_SIZE = "SELECT length(vector) FROM new_vectors LIMIT 1"
+_NEW = "SELECT vector FROM new_vectors LIMIT 1"
 _LAST = "SELECT coalesce(max(passage), 0) FROM new_vectors"
 _MISSING = """
     SELECT p.key, s.path, e.id, p.start, p."end" FROM vectors v
@@ -294,8 +299,11 @@ _MISSING = """
 # To drop the old table would hold up writers for as long as SQLite overwrites it: it is emptied bit by bit later.
 _SWITCH = """
     DROP TABLE IF EXISTS old_vectors;
+    DROP TABLE IF EXISTS old_signs;
     ALTER TABLE vectors RENAME TO old_vectors;
+    ALTER TABLE signs RENAME TO old_signs;
     ALTER TABLE new_vectors RENAME TO vectors;
+    ALTER TABLE new_signs RENAME TO signs;
     DELETE FROM saved_columns;
     UPDATE scopes SET erasures = ifnull(erasures, 0) + 1;
 """
@@ -305,18 +313,16 @@ _REMOVE = "DELETE FROM old_vectors WHERE passage IN (SELECT passage FROM old_vec
 
 def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int, anew: bool) -> Renewal:
     """Store new vectors, and put all of them in place once none is missing. Call it inside a transaction."""
-    units = {key: vector.tobytes() for key, vector in vectors.items()}
     if anew:
-        db.run("DROP TABLE IF EXISTS new_vectors")
+        db.run("DROP TABLE IF EXISTS new_vectors; DROP TABLE IF EXISTS new_signs")
         mend_rows(db)  # a vector whose scope is not found would be missing for ever
     db.run(vectors_table("new_vectors"))
     replaced = _removed(db, most)
-    sizes = {len(unit) for unit in units.values()} | {db.one(_SIZE)} - {None}
+    sizes = {len(unit) for unit in vectors.values()} | {size_of(vector) for (vector,) in db.rows(_NEW)}
     if len(sizes) > 1:
-        raise InvalidInput(f"new vectors have one size, got {', '.join(str(size // 4) for size in sorted(sizes))}")
-    known = db.rows(_SCOPES, to_json(list(units)))
-    stored = [(key, scope, units[key], vector_checksum(key, scope, units[key])) for key, scope in known]
-    db.run_each(_STORE, stored)
+        raise InvalidInput(f"new vectors have one size, got {', '.join(map(str, sorted(sizes)))}")
+    known = db.rows(_SCOPES, to_json(list(vectors)))
+    store_vectors(db, "new_vectors", known, [vectors[key] for key, _ in known])
     [(done, total)] = db.rows(_COUNT)  # there is no new vector but of a passage that has one
     if done == total:
         db.run(_SWITCH)
@@ -333,12 +339,41 @@ def _removed(db: Connections, most: int) -> int:
     db.run(_REMOVE, most)
     left = int(db.one("SELECT count(*) FROM old_vectors"))
     if not left:
-        db.run("DROP TABLE old_vectors")
+        db.run("DROP TABLE old_vectors; DROP TABLE old_signs")
     return left
+
+
+def store_vectors(
+    db: Connections, table: str, passages: Sequence[tuple[int, int]], units: Sequence[NDArray[np.float32]]
+) -> None:
+    """Store the vectors of passages, each by its key and its scope, with their signs."""
+    rows, signs = list[Row](), list[Row]()
+    for (key, scope), (vector, sign) in zip(passages, as_stored(units), strict=True):
+        rows.append((key, scope, vector, vector_checksum(key, scope, vector)))
+        signs.append((key, scope, sign))
+    db.run_each(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)", rows)
+    db.run_each(f"INSERT OR REPLACE INTO {signs_table(table)} VALUES (?, ?, ?)", signs)
 
 
 class SQLiteSearch(SQLiteBase, SearchStore):
     """Searches the indexes of an SQLite file."""
+
+    _asked: dict[Scope, int]
+    """How often scopes were asked whose columns are not held."""
+
+    def columns(self, scope: Scope, *, whole: bool = True) -> Columns:
+        if not self._db.writing:
+            asked = self._asked.get(scope, 0)
+            whole = whole or self._held.holds(scope) or (asked >= ASKED and not self._saving.busy)
+            self._asked[scope] = asked + 1
+            if asked + 1 == ASKED and not whole:
+                self._saving.run(lambda: self._catch_up(scope))
+        if whole:
+            self._asked.pop(scope, None)
+            return super().columns(scope)
+        from tidal_plugins.storage.sqlite.seek import SoughtColumns
+
+        return SoughtColumns(self._db, self._source(scope), self._bounded, _dimensions(self._db))
 
     def _source(self, scope: Scope, *, terms: Sequence[str] | None = None, vectors: bool = True) -> ScopeSource:
         key = self._key(scope)
@@ -369,5 +404,5 @@ def _dimensions(db: Connections) -> int:
         with closing(db.readable(VECTORS, "SELECT * FROM vectors LIMIT ?", limit)) as rows:
             for passage, scope, vector, stored in rows:
                 if stored == vector_checksum(passage, scope, vector):
-                    return len(vector) // 4
+                    return size_of(vector)
     return 0

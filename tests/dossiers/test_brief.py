@@ -49,6 +49,7 @@ def brief_of(dossiers_of):
 def bring_up_together(memory, *ids):
     for number in range(9):
         memory.record(f"And then? {number}", surfaced=ids)
+    memory.associations.link_pending()
 
 
 def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brief_of):

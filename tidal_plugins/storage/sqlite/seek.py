@@ -45,6 +45,9 @@ MORE = 2
 """Times as many passages are compared by their vectors as where codes are about the mean: of 100,000 vectors near those
 of real sentences, 500 chosen by signs held .998 of the hundred nearest, and 250 chosen by codes .98 (measured)."""
 
+WHOLE = 2_000
+"""Passages of a small scope. All of them are compared by their vectors, so that a first answer is that of later ones."""
+
 FIRST = 512
 """Passages with a word whose lengths are read at first; each time that these do not do, four times as many."""
 
@@ -108,7 +111,7 @@ class SoughtColumns(StoredColumns):
             self.arrays = self._view()
         signs, filter_ = np.packbits(unit > 0).tobytes(), self._filter(where)
         held = sum(number for (number,) in self._db.all_readable(VOLUMES, _HELD, self._number))
-        size = MORE * (max(CANDIDATES, PER_ENTRY * k) + held // SHARE)
+        size = max(WHOLE if held <= WHOLE else 0, MORE * (max(CANDIDATES, PER_ENTRY * k) + held // SHARE))
         with self._bounded():
             near = [key for (key,) in self._db.all_readable(SIGNS, _NEAREST, self._number, len(signs), signs, size)]
             passing = [row[:2] for row in self._passing(near, filter_)]

@@ -46,7 +46,7 @@ MORE = 2
 of real sentences, 500 chosen by signs held .998 of the hundred nearest, and 250 chosen by codes .98 (measured)."""
 
 WHOLE = 2_000
-"""Passages of a small scope. All of them are compared by their vectors, so that a first answer is that of later ones."""
+"""Passages of a small scope. All are compared by their vectors, so that a first answer is that of later ones."""
 
 FIRST = 512
 """Passages with a word whose lengths are read at first; each time that these do not do, four times as many."""

@@ -1,7 +1,8 @@
 """Measure what calls cost at 1,000 and 10,000 entries (time, memory, file size), and what the import costs.
 
     python benchmarks/latency.py --sizes 1000 10000 100000
-    python benchmarks/latency.py --store postgres         on PostgreSQL, beside LangGraph's PostgresStore
+    python benchmarks/latency.py --beside                 the same calls in turns with LangGraph's SqliteStore
+    python benchmarks/latency.py --store postgres         on PostgreSQL, in turns with LangGraph's PostgresStore
 
 Texts are drawn from English words by a law like Zipf's, and vectors lie around those of real sentences; both are the
 same on every run. An instant embedder stands in for the model, so that only this library is timed. The model's own time
@@ -57,12 +58,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--store", choices=("sqlite", "postgres"), default="sqlite", help="postgres: beside LangGraph's"
     )
+    parser.add_argument("--beside", action="store_true", help="in turns with LangGraph's store on the same engine")
     parser.add_argument("--url", help="a PostgreSQL server to use, instead of one of the benchmark's own")
     args = parser.parse_args(argv)
     if min(*args.sizes, args.repeats, 10**9) < 2:
         parser.error("sizes and repeats must be at least 2")
-    if args.store == "postgres":
-        beside_postgres(args)
+    if args.beside or args.store == "postgres":
+        beside(args)
         return
     try:
         imports = import_seconds()
@@ -73,16 +75,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     show(sizes, model, imports)
 
 
-def beside_postgres(args: argparse.Namespace) -> None:
-    """Measure the same calls on PostgreSQL, beside LangGraph's store on the same server."""
-    from benchmarks.latency_postgres import compare, show_beside
+def beside(args: argparse.Namespace) -> None:
+    """Measure the same calls in turns with those of LangGraph's store on the same engine."""
+    from benchmarks.latency_beside import compare, show_beside
     from tools.postgres import NoServer
 
     try:
-        figures = compare(args.sizes, args.repeats, args.url)
+        figures = compare(args.store, args.sizes, args.repeats, args.url)
     except (NoServer, TidalError) as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
-    show_beside(figures)
+    show_beside(args.store, figures)
 
 
 # measuring

@@ -1,4 +1,4 @@
-"""The benchmarks of the PostgreSQL engine run, on few entries."""
+"""The benchmarks that run beside LangGraph's stores, and those of the PostgreSQL engine, on few entries."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import latency, latency_postgres, scale, shared_load
+from benchmarks import latency, latency_beside, scale, shared_load
 from tools.databases import Databases
 
 pytestmark = pytest.mark.slow
 
 
-def test_calls_are_timed_beside_langgraphs_store(postgres: Databases, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("langgraph.store.postgres")
-    latency.main(["--store", "postgres", "--url", postgres.url, "--sizes", "40", "--repeats", "3"])
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_calls_are_timed_beside_langgraphs_store(
+    engine: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip(f"langgraph.store.{engine}")
+    place = ["--url", request.getfixturevalue("postgres").url] if engine == "postgres" else []
+    latency.main(["--beside", "--store", engine, *place, "--sizes", "40", "--repeats", "3"])
     printed = capsys.readouterr().out
-    for part in ("PostgresStore", *(name.strip() for name in latency_postgres.CALLS.values()), "committed durably"):
+    for part in (
+        latency_beside.PEERS[engine],
+        *(name.strip() for name in latency_beside.CALLS.values()),
+        "committed durably",
+    ):
         assert part in printed
 
 

@@ -4,8 +4,9 @@
 
 First the wheel and the sdist are built a second time, and must be the same to the byte. The wheel is installed with the
 pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a copy of that environment, which
-is removed afterwards. The program below runs in an empty folder. All extras for users are tried, if none is named. The
-size of an environment is that of its packages, with compiled code and without pip.
+is removed afterwards. The program below runs in an empty folder. All extras for users are tried, if none is named. Then
+the wheel alone and with ``all`` are tried on each later Python that can be called by its name. The size of an
+environment is that of its packages, with compiled code and without pip.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers"}
+
+LATER_PYTHONS = ("python3.12", "python3.13", "python3.14")
+"""The versions beside the oldest one, which runs this."""
 
 PIP = {"pip", "setuptools", "pkg_resources"}
 
@@ -77,6 +81,16 @@ def main(arguments: Sequence[str]) -> None:
                 plain, place, symlinks=True, copy_function=os.link
             )  # pip replaces files, and writes into none
             attempt(place, f"{wheel}[{extra}]", extra)
+            shutil.rmtree(place)
+        for python in LATER_PYTHONS:
+            if not (found := shutil.which(python)) or subprocess.run([found, "-V"], capture_output=True).returncode:
+                print(f"{python} is not at hand", flush=True)
+                continue
+            print(python, flush=True)
+            place = Path(folder, python)
+            run(Path(folder), found, "-m", "venv", str(place))
+            attempt(place, str(wheel), "-")
+            attempt(place, f"{wheel}[all]", "all")
             shutil.rmtree(place)
 
 

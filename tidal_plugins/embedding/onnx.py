@@ -141,7 +141,8 @@ def linked(graph: bytes, weights: Path) -> tuple[bytes, Path]:
 def session(graph: str | bytes, weights: Path | None = None, *, threads: int, fused: bool = False) -> InferenceSession:
     """Load a graph, from its path or its bytes, with weights from the folder ``weights`` where it refers to some.
 
-    One that is ``fused`` already is not searched for more of it, which takes a third of its loading.
+    One that is ``fused`` already is not searched for more of it, which takes a third of its loading; but where products
+    of bytes would overflow, the search is also what lets them be taken another way.
     """
     import onnxruntime
 
@@ -153,7 +154,7 @@ def session(graph: str | bytes, weights: Path | None = None, *, threads: int, fu
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the processor is the application's
     if not _multiplies_bytes():
         options.add_session_config_entry("session.x64quantprecision", "1")  # slower, and without overflow
-    if fused:
+    elif fused:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     if weights is not None:
         options.add_session_config_entry(LOCATION_FOLDER, str(weights))

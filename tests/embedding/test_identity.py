@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tidal_plugins import EmbedderMismatch, EmbeddingError, HashingEmbedder
+from tidal_plugins.embedding.identity import embed
 
 
 class Plain:
@@ -71,3 +72,15 @@ def test_an_error_of_the_library_passes_and_any_other_is_named(open_memory: Open
     assert isinstance(caught.value.__cause__, TimeoutError)
     with pytest.raises(KeyboardInterrupt):
         open_memory(embedder=Broken(KeyboardInterrupt())).remember("a")
+
+
+def test_equal_texts_are_embedded_once() -> None:
+    class Listening(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            given.append(texts)
+            return super().embed(texts)
+
+    given: list[Sequence[str]] = []
+    said = ["the kettle whistles", "yes", "the kettle whistles", "a new dog", "yes"]
+    np.testing.assert_array_equal(embed(Listening(64), said), HashingEmbedder(64).embed(said))
+    assert given == [["the kettle whistles", "yes", "a new dog"]]

@@ -261,26 +261,28 @@ def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
 def embed(embedder: Embedder, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
     """Return one unit row per text, shape ``(len(texts), dimensions)``. Raises ``EmbeddingError``.
 
-    With ``queries`` the embedder's ``embed_queries`` makes them, if it has that method.
+    With ``queries`` the embedder's ``embed_queries`` makes them, if it has that method. It gets equal texts once: an
+    exchange of one message has the text of the message.
     """
     import numpy as np
 
     dimensions = _dimensions(embedder)
     if not texts:
         return np.empty((0, dimensions), np.float32)
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     ask = getattr(embedder, "embed_queries", embedder.embed) if queries else embedder.embed
     try:
-        rows = np.asarray(ask(texts), dtype=np.float64)
+        rows = np.asarray(ask(list(places)), dtype=np.float64)
     except TidalError:
         raise
     except Exception as error:
         pass_interrupt(error)
         reason = f"{type(error).__name__}: {error}"
         raise EmbeddingError(f"{_name(embedder)}.{ask.__name__} did not return rows of numbers: {reason}") from error
-    if rows.shape != (len(texts), dimensions):
+    if rows.shape != (len(places), dimensions):
         raise EmbeddingError(
-            f"{_name(embedder)}.{ask.__name__} returned shape {rows.shape} for {len(texts)} texts; "
-            f"expected {(len(texts), dimensions)}",
+            f"{_name(embedder)}.{ask.__name__} returned shape {rows.shape} for {len(places)} texts; "
+            f"expected {(len(places), dimensions)}",
             answered=True,
         )
     with np.errstate(over="ignore"):
@@ -288,7 +290,8 @@ def embed(embedder: Embedder, texts: Sequence[str], *, queries: bool = False) ->
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
         reason = f"{_name(embedder)}.{ask.__name__} returned a vector that is zero, NaN or infinite"
         raise EmbeddingError(reason, answered=True)
-    return np.asarray(rows / lengths, dtype=np.float32)
+    unit = np.asarray(rows / lengths, dtype=np.float32)
+    return unit if len(places) == len(texts) else unit[[places[text] for text in texts]]
 
 
 def _dimensions(embedder: Embedder) -> int:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
+from functools import lru_cache
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.shown import shown
@@ -54,7 +55,17 @@ def tuned(kind: type[W], settings: object, tuning: Mapping[str, Any]) -> W:
         group, _, own = name.partition(".")
         if group == kind.group:
             values[own] = _checked(name, value, weights_of(kind)[own])
-    return kind(**values)
+    try:
+        found: W = _group(cast(Any, kind), *values.items())
+    except TypeError:  # a setting that is a mapping
+        found = kind(**values)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _group(kind: type[Any], *values: tuple[str, Any]) -> Any:
+    """Return a group with some values and the defaults of its other weights. Nobody can change it: one is for all."""
+    return kind(**dict(values))
 
 
 _GIVEN: dict[type[Any], list[tuple[str, attrgetter[Any]]]] = {}

@@ -5,10 +5,20 @@ And every number of a text, in digits and in words, with the values that it may 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tidal_plugins.english.words import ANY_MONTH, CLEAR_MONTH, STOP_WORDS, WEEKDAY, month_number, stem
+from tidal_plugins.english.words import (
+    ANY_MONTH,
+    CLEAR_MONTH,
+    MONTHS,
+    STOP_WORDS,
+    WEEKDAY,
+    WEEKDAYS,
+    month_number,
+    stem,
+)
 from tidal_plugins.patterns import lazy_re
 
 
@@ -33,6 +43,8 @@ class Value:
 def values(sentence: str) -> list[Value]:
     """Return the values of a sentence, in order. Code and addresses hold none, nor does what is past or a limit:
     «last Tuesday», «below 75 %»."""
+    if sentence.isascii() and _WORDS.isdisjoint(_TOKEN.findall(sentence.lower())):
+        return []
     plain = _CODE.sub(_spaces, sentence)
     dates = [_date(match) for match in _DATE.finditer(plain)]
     plain = _without(plain, dates)
@@ -109,6 +121,9 @@ _NUMBER = lazy_re(
     rf"|(?<![\w-])(?P<word>{'|'.join(NUMBER_WORDS)})(?![\w-])",
     re.IGNORECASE,
 )
+_TOKEN = lazy_re(r"[a-z]+|\d")
+_WORDS = frozenset((*NUMBER_WORDS, *WEEKDAYS, *MONTHS, "noon", *string.digits))
+"""Of which each value has one."""
 _THOUSANDS = lazy_re(r"\d{1,3}(?:,\d{3})+")
 _CLAUSE_END = lazy_re(r"[;!?\n()–—]|[.,](?=\s|$)")
 _WORD = lazy_re(r"[^\W\d_][\w'’-]*")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite
@@ -20,7 +19,7 @@ from tidal_plugins.english.pasted import FENCED, QUOTED
 from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.words import MONTHS, WEEKDAYS
 from tidal_plugins.facts.rivals import rival
-from tidal_plugins.facts.statements import Statement, statement, statements
+from tidal_plugins.facts.statements import Statement, statements
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fact import Claim, Replacement
 from tidal_plugins.patterns import lazy_re
@@ -138,7 +137,7 @@ def _other(told: Sequence[Statement], key: str, value: Any) -> tuple[Replacement
 def fact_statement(key: str, value: str) -> Statement:
     """Return a fact as a statement of the user's."""
     said = f"{' '.join(words_of(key))}: {value}"
-    return replace(statement(said, _LONG_AGO, key=" ".join(words_of(key))), qualifiers={"owner": frozenset(["self"])})
+    return Statement(said, _LONG_AGO, " ".join(words_of(key)))
 
 
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from tidal_plugins.english.cues import AGAIN, CHANGE_VERB, HOLDERS, OPPOSED, STATES, VAGUE, WEAK
+from tidal_plugins.english.words import stem
 from tidal_plugins.facts.statements import (
     Clause,
     Over,
@@ -31,7 +32,7 @@ from tidal_plugins.facts.statements import (
 from tidal_plugins.model.fact import Replacement
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.ranking import chance
-from tidal_plugins.scoring.text import stems, terms
+from tidal_plugins.scoring.text import terms
 
 CHANGES = Path(__file__).with_name("changes.json")
 """The weights of :func:`features`, as ``make fit-changes`` makes them."""
@@ -77,8 +78,6 @@ _TITLED = lazy_re(r"(?: is|'s) (?:the|our|my|now)\b", re.IGNORECASE)
 _FRAME = lazy_re(r"\b(?:is|are|am|in|at|on|called|by|with|under|named)\Z|'(?:s|m|re)\Z|:\Z", re.IGNORECASE)
 _PLACED = lazy_re(r"(?:in|at|on|under|by|near|behind|with)\b", re.IGNORECASE)
 _DAYS = lazy_re(r"\bon \w+days?\b|\b\w+days\b|\bweekends?\b", re.IGNORECASE)
-_INDEFINITE = lazy_re(r"\W*(?:an?|some|one|another)\b", re.IGNORECASE)
-_POSSIBLE = lazy_re(r"\b(?:can|may|might|could)\b", re.IGNORECASE)
 _ASIDE = lazy_re(r"[,;(]")
 _OF_MINE = lazy_re(r"\W*(?:my|our) (?P<words>[\w']+(?: [\w']+)?)", re.IGNORECASE)
 _STILL = lazy_re(r"\b(?:still|same)\b", re.IGNORECASE)
@@ -171,9 +170,10 @@ def _rival(
 ) -> Replacement | None:
     if framed := _framed(later, earlier, weights):
         return framed
-    if not _is_comparable(later, earlier) or are_apart(later, earlier):
+    if not _is_comparable(later, earlier):
         return None
-    return _ended(later, earlier, cosine, asked, weights) or _replaced(later, earlier, cosine, asked, weights)
+    found = _ended(later, earlier, cosine, asked, weights) or _replaced(later, earlier, cosine, asked, weights)
+    return found if found and not are_apart(later, earlier) else None  # asked last: it reads the most of both
 
 
 def may_end(later: Statement) -> bool:
@@ -181,15 +181,15 @@ def may_end(later: Statement) -> bool:
 
     «A piece to practise is …» is one of several, and «it can land at …» leaves room for another.
     """
-    if not later.real or later.adds:
+    if later.adds or not later.real:
         return False
-    return later.changed or not (_INDEFINITE.match(later.text) or _POSSIBLE.search(later.text))
+    return not later.leaves_room or later.changed
 
 
 def _is_comparable(later: Statement, earlier: Statement) -> bool:
     """Return whether a statement has a word of change, shares a kind of value with the earlier one, or differs from it
     in denial. Most pairs of statements do not."""
-    return later.changed or not later.kinds.isdisjoint(earlier.kinds) or len(later.denials | earlier.denials) > 1
+    return not later.kinds.isdisjoint(earlier.kinds) or len(later.denials | earlier.denials) > 1 or later.changed
 
 
 def are_apart(later: Statement, earlier: Statement) -> bool:
@@ -294,8 +294,8 @@ def _replaced(
     later: Statement, earlier: Statement, cosine: float, asked: frozenset[str], weights: RivalWeights
 ) -> Replacement | None:
     pairs = list(_differing(later, earlier, bool(asked)))
-    strangers = not later.names & earlier.every and not earlier.names & later.every
-    if later.names and earlier.names and strangers and any(new.kind != "name" for new, _ in pairs):
+    named = later.names and earlier.names and any(new.kind != "name" for new, _ in pairs)
+    if named and not later.names & earlier.every and not earlier.names & later.every:
         return None  # the ferry to Oban, and the ferry to Arran
     found = [
         Replacement(old.text, new.text, later.cue, sure)
@@ -311,8 +311,11 @@ def _replaced(
 def _updated(later: Statement, earlier: Statement, weights: RivalWeights) -> Iterator[Replacement]:
     """Yield what has no value that could be compared, in a statement with a word of change and most of the same words:
     «We keep the spare key at the neighbours' now» of «The spare key hangs behind the boiler»."""
-    strangers = later.names - earlier.every and earlier.names - later.every and not later.names & earlier.names
-    for mine in later.clauses if later.cue and not strangers and not is_past(later.text) else ():
+    if not later.cue or is_past(later.text):
+        return
+    if later.names - earlier.every and earlier.names - later.every and not later.names & earlier.names:
+        return
+    for mine in later.clauses:
         for theirs in earlier.clauses:
             shared, new = mine.words & theirs.words, mine.every - earlier.every - VAGUE
             most = max(len(mine.words), len(theirs.words))
@@ -439,20 +442,17 @@ def _denied(later: Statement, earlier: Statement, weights: RivalWeights) -> Iter
     """Yield what a clause denies that an earlier one says, or says that an earlier one denies."""
     for mine in later.clauses:
         for theirs in earlier.clauses:
+            if mine.denied == theirs.denied or not (later.cue or len(mine.undenied) == len(theirs.undenied)):
+                continue
             shared = mine.every & theirs.every
-            if mine.denied == theirs.denied or not shared:
+            if not shared:
                 continue
             past = is_past(mine.text) or is_past(theirs.text)
-            if _undenied(mine) == _undenied(theirs) and not past:
+            if list(map(stem, mine.undenied)) == list(map(stem, theirs.undenied)) and not past:
                 sure = weights.cued if later.cue else weights.restated
                 yield Replacement(theirs.text, mine.text, later.cue, sure)
             elif later.cue and len(shared) > 1 and not (mine.denied and CHANGE_VERB.search(later.cue)):
                 yield Replacement(theirs.text, mine.text, later.cue, weights.likely)
-
-
-def _undenied(clause: Clause) -> Sequence[str]:
-    """Return the stems of a clause in order: the words that deny are stop words."""
-    return [word for word in stems(clause.text) if word != "longer"]
 
 
 def _framed(later: Statement, earlier: Statement, weights: RivalWeights) -> Replacement | None:

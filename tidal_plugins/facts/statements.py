@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tidal_plugins.english.cues import (
     ADDS,
@@ -43,7 +43,7 @@ from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.words import CLEAR_MONTH, MONTHS, SHORT_MONTHS, STOP_WORDS, WEEKDAY, WEEKDAYS, stem
 from tidal_plugins.english.words import is_past as is_past_form
 from tidal_plugins.language.tagger import tag
-from tidal_plugins.model.sentence import SentenceTags
+from tidal_plugins.model.sentence import Act, SentenceTags
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
@@ -73,16 +73,39 @@ class Value:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
-    """A part of a sentence, which ends at ``end``: the stems of its words, without those of its values but for names
-    and codes, and with them; and whether it denies."""
+    """A part of a sentence, which ends at ``end``. ``rest`` is it without the values of the sentence, but for names and
+    codes."""
 
-    text: str
+    said: str
+    rest: str
     end: int
-    words: frozenset[str]
-    every: frozenset[str]
-    denied: bool
+
+    @cached_property
+    def text(self) -> str:
+        """Return its words, without the marks around them."""
+        return self.said.strip(" ,;:")
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the stems of its words, without those of its values but for names and codes."""
+        return stems_of(self.rest)
+
+    @cached_property
+    def every(self) -> frozenset[str]:
+        """Return the stems of its words, with those of its values."""
+        return content(self.said)
+
+    @cached_property
+    def undenied(self) -> Sequence[str]:
+        """Return the words that are about something, in order: those that deny are stop words."""
+        return [term for term in terms(self.text) if term != "longer"]
+
+    @cached_property
+    def denied(self) -> bool:
+        """Return whether it denies."""
+        return DENIED.search(self.said) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,47 +119,111 @@ class Over:
     beside: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
-    """A sentence that was said at some time.
+    """A sentence that was said ``at`` some time. What it says is read when somebody asks: a recall compares a few
+    sentences with each other, and the words of change alone tell most of them apart.
 
-    Attributes:
-        words: the stems of its words that are about something, names and codes among them, without those of other
-            values.
-        every: the stems of all these, with those of its values.
-        names: the stems of its names.
-        cue: the words that say that something is not as before, or an empty text.
-        over: what it says holds no more.
-        parts: by noun, the stems of the words that tell which one it is.
-        qualifiers: by kind, the periods, environments, versions, numbered things and owners that it names.
-        stated: whether it is no question, request or small talk.
-        real: whether it states something outright: no condition, wish, guess, plan, hearsay or memory of old times.
-        adds: whether it says that something holds beside others, or for once.
-        denied: whether it has a word that denies.
-        key: the stems of the words of its key, if it is a fact.
-        kinds: the kinds of its values.
-        denials: whether its clauses deny, each that there is.
-        scores: the chance of each act and tag, as the tagger read it; none for a fact.
+    ``fact`` is the key of a fact, of which the sentence has the value. ``act`` is what the sentence does, as far as
+    that is known, and ``scores`` the chance of each act and tag, as the tagger read it; none for a fact.
     """
 
     text: str
-    values: Sequence[Value]
-    clauses: Sequence[Clause]
-    words: frozenset[str]
-    every: frozenset[str]
-    names: frozenset[str]
-    cue: str = ""
-    over: Sequence[Over] = ()
-    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    qualifiers: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    stated: bool = True
-    real: bool = True
-    adds: bool = False
-    denied: bool = False
-    key: frozenset[str] = frozenset()
-    kinds: frozenset[str] = frozenset()
-    denials: frozenset[bool] = frozenset()
+    at: datetime
+    fact: str = ""
+    act: Act = "statement"
     scores: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def values(self) -> Sequence[Value]:
+        """Return its values, in order."""
+        return sorted(_values(self.text, self.tokens), key=lambda value: value.start)
+
+    @cached_property
+    def clauses(self) -> Sequence[Clause]:
+        """Return its clauses, in order."""
+        return list(_clauses(self.text, self._rest))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the stems of its words that are about something, names and codes among them, without those of other
+        values."""
+        return content(self._rest)
+
+    @cached_property
+    def every(self) -> frozenset[str]:
+        """Return the stems of all its words that are about something, with those of its values."""
+        return content(self.text) | {value.says for value in self.values}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Return the stems of its names."""
+        return frozenset(stem(term) for value in self.values if value.kind == "name" for term in terms(value.text))
+
+    @cached_property
+    def cue(self) -> str:
+        """Return the words that say that something is not as before, or an empty text."""
+        found = CUE.search(self.text)
+        return found[0].strip() if found else ""
+
+    @cached_property
+    def over(self) -> Sequence[Over]:
+        """Return what it says holds no more."""
+        return list(_over(self.text))
+
+    @cached_property
+    def parts(self) -> Mapping[str, frozenset[str]]:
+        """Return, by noun, the stems of the words that tell which one it is."""
+        return _parts(_without(self.text, self.values, ("name",)))
+
+    @cached_property
+    def qualifiers(self) -> Mapping[str, frozenset[str]]:
+        """Return, by kind, the periods, environments, versions, numbered things and owners that it names. A fact is the
+        user's."""
+        return {"owner": frozenset(["self"])} if self.fact else dict(_qualifiers(self.text, self.values))
+
+    @property
+    def stated(self) -> bool:
+        """Return whether it is no question, request or small talk."""
+        return self.act == "statement"
+
+    @property
+    def real(self) -> bool:
+        """Return whether it states something outright: no condition, wish, guess, plan, hearsay or memory of old times.
+        A request does so if it has words of change."""
+        return self._outright and (self.stated or (self.act == "request" and self.changed))
+
+    @cached_property
+    def adds(self) -> bool:
+        """Return whether it says that something holds beside others, or for once."""
+        text = self.text
+        once = ONE_DAY.search(text) is not None and not CHANGE_VERB.search(text)
+        return once or ADDS.search(text) is not None or TOO.search(text) is not None
+
+    @cached_property
+    def leaves_room(self) -> bool:
+        """Return whether it says that something may hold, or begins with one of several."""
+        return _INDEFINITE.match(self.text) is not None or _POSSIBLE.search(self.text) is not None
+
+    @cached_property
+    def denied(self) -> bool:
+        """Return whether it has a word that denies."""
+        return DENIED.search(self.text) is not None
+
+    @cached_property
+    def key(self) -> frozenset[str]:
+        """Return the stems of the words of its key, if it is a fact."""
+        return frozenset(map(stem, terms(self.fact)))
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Return the kinds of its values."""
+        return frozenset(value.kind for value in self.values)
+
+    @cached_property
+    def denials(self) -> frozenset[bool]:
+        """Return whether its clauses deny, each that there is."""
+        return frozenset(clause.denied for clause in self.clauses) if self.denied else frozenset([False])
 
     @property
     def changed(self) -> bool:
@@ -148,9 +235,23 @@ class Statement:
         """Return whether its speaker speaks of himself."""
         return "self" in self.qualifiers.get("owner", ())
 
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """Return its runs of letters, in lower case, and its digits."""
+        return frozenset(_TOKEN.findall(self.text.lower()))
+
     def clause(self, value: Value) -> Clause:
         """Return the clause in which a value stands."""
         return next(clause for clause in self.clauses if value.start < clause.end)
+
+    @cached_property
+    def _rest(self) -> str:
+        return _without(self.text, self.values, ("name", "code"))
+
+    @cached_property
+    def _outright(self) -> bool:
+        text = self.text
+        return not (UNREAL.search(text) or _MAY.search(text) or LONG_AGO.search(text) or _in_past_year(text, self.at))
 
 
 @lru_cache(maxsize=2048)
@@ -161,11 +262,8 @@ def statements(text: str, at: datetime) -> Sequence[Statement]:
 
 
 def _as_read(found: Statement, read: SentenceTags) -> Statement:
-    """Return a sentence as what it does: a request states something if it has words of change."""
     act = read.act if read.scores[read.act] >= SURE_ACT else "statement"
-    stated = act == "statement"
-    real = found.real and (stated or (act == "request" and found.changed))
-    return replace(found, stated=stated, real=real, scores=read.scores)
+    return replace(found, act=act, scores=read.scores)
 
 
 @lru_cache(maxsize=2048)
@@ -173,39 +271,7 @@ def taken_apart(text: str, at: datetime) -> Sequence[Statement]:
     """Return the sentences of a text that was said at some time, in order, each as if it stated something. Of questions
     and requests that is too much, and nothing of the others is missing."""
     plain = SPEECH.sub(_unsaid, FENCED.sub(" ", text).replace("’", "'"))
-    return [statement(plain[start:end], at) for start, end in sentences(plain)[:MOST] if end - start <= LONGEST]
-
-
-def statement(text: str, at: datetime, *, key: str = "") -> Statement:
-    """Return one sentence taken apart, as a statement; a fact has a ``key``."""
-    over = list(_over(text))
-    found = sorted(_values(text), key=lambda value: value.start)
-    rest, bare, cue = text, text, CUE.search(text)
-    for value in found:
-        bare = bare if value.kind == "name" else _blank(bare, value.start, value.end)
-        rest = rest if value.kind in ("name", "code") else _blank(rest, value.start, value.end)
-    clauses = list(_clauses(text, rest))
-    return Statement(
-        text,
-        found,
-        clauses,
-        content(rest),
-        content(text) | {value.says for value in found},
-        frozenset(stem(term) for value in found if value.kind == "name" for term in terms(value.text)),
-        cue[0].strip() if cue else "",
-        over,
-        _parts(bare),
-        dict(_qualifiers(text, found)),
-        True,
-        not UNREAL.search(text) and not _MAY.search(text) and not LONG_AGO.search(text) and not _in_past_year(text, at),
-        ADDS.search(text) is not None
-        or TOO.search(text) is not None
-        or (ONE_DAY.search(text) is not None and not CHANGE_VERB.search(text)),
-        DENIED.search(text) is not None,
-        frozenset(map(stem, terms(key))),
-        frozenset(value.kind for value in found),
-        frozenset(clause.denied for clause in clauses),
-    )
+    return [Statement(plain[start:end], at) for start, end in sentences(plain)[:MOST] if end - start <= LONGEST]
 
 
 @lru_cache(maxsize=4096)
@@ -241,12 +307,21 @@ _REFUSED = lazy_re(r"\b(?:not|never|nobody|against)\b|n't\b", re.IGNORECASE)
 _SUBJECT_END = lazy_re(r" (?!this\b)(?:is|are|was|were|has|have|had|will|[a-z]+(?:s|ed))\b", re.IGNORECASE)
 """What follows a subject: its verb, by its form alone."""
 _MAY = lazy_re(r"\bmay\b|\b(?:did not|didn't|never) \w+ after all\b")
+_INDEFINITE = lazy_re(r"\W*(?:an?|some|one|another)\b", re.IGNORECASE)
+_POSSIBLE = lazy_re(r"\b(?:can|may|might|could)\b", re.IGNORECASE)
 _YEAR_ALONE = lazy_re(r"(?:19|20)\d\d")
 _YEAR = lazy_re(r"\bin ((?:19|20)\d\d)\b", re.IGNORECASE)
 _CODE = lazy_re(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<!\w)@[\w-]+|(?:https?://|www\.)\S+|`[^`\n]+`|"
     r"(?<![\w.])\+?\(?\d[\d()]*(?:[ /-]\d+)+(?!\w)|(?=[\w./-]*[A-Za-z])(?=[\w./-]*\d)[\w-]+(?:[./-][\w-]+)*"
 )
+_CODE_HINT = lazy_re(r"[@`\d]|://|www\.", re.IGNORECASE)
+"""What each code has."""
+_TOKEN = lazy_re(r"[a-z]+|\d")
+_LETTERS = lazy_re(r"[A-Za-z]+")
+_ADJECTIVES = STATES | COLOURS
+_WEEKDAYS = lazy_re(rf"\b({WEEKDAY})s\b", re.IGNORECASE)
+_ON_WEEKDAYS = frozenset(f"{day}s" for day in WEEKDAYS)
 _FIGURE = lazy_re(r"\d+(?:[.,]\d+)*[a-z%]{1,5}|q\d", re.IGNORECASE)
 _NAME = lazy_re(r"(?<![\w'@-])[A-ZÀ-ÖØ-Þ][\w'-]*(?: [A-ZÀ-ÖØ-Þ][\w'-]*)*")
 _ACRONYM = 5
@@ -282,6 +357,13 @@ def _blank(text: str, start: int, end: int) -> str:
     return text[:start] + " " * (end - start) + text[end:]
 
 
+def _without(text: str, found: Sequence[Value], kept: Collection[str]) -> str:
+    """Return a text with spaces for its values, but for those of some kinds."""
+    for value in found:
+        text = text if value.kind in kept else _blank(text, value.start, value.end)
+    return text
+
+
 def _in_past_year(text: str, at: datetime) -> bool:
     return any(int(year) < at.year for year in _YEAR.findall(text))
 
@@ -289,9 +371,7 @@ def _in_past_year(text: str, at: datetime) -> bool:
 def _clauses(text: str, rest: str) -> Iterator[Clause]:
     start = 0
     for end in [*(match.end() for match in _CLAUSE.finditer(rest)), len(text) + 1]:
-        part = text[start:end]
-        denied = DENIED.search(part) is not None
-        yield Clause(part.strip(" ,;:"), end, stems_of(rest[start:end]), content(part), denied)
+        yield Clause(text[start:end], rest[start:end], end)
         start = end
 
 
@@ -310,9 +390,9 @@ def _over(text: str) -> Iterator[Over]:
             yield Over(said["old"], said.get("new", ""), cue, content(text[start:end]))
 
 
-def _values(text: str) -> Iterator[Value]:
+def _values(text: str, tokens: frozenset[str]) -> Iterator[Value]:
     left = text
-    for match in _CODE.finditer(text):
+    for match in _CODE.finditer(text) if _CODE_HINT.search(text) else ():
         said = match[0].strip("`")
         lettered = any(map(str.isalpha, said))
         if _FIGURE.fullmatch(said) or (not lettered and sum(map(str.isdigit, said)) < PHONE):
@@ -330,12 +410,12 @@ def _values(text: str) -> Iterator[Value]:
         label = stem(before[1].casefold()) if before and before[1].casefold() not in STOP_WORDS else ""
         yield Value(found.kind, found.text, found.start, found.end, says or found.text, label, found.unit)
         left = _blank(left, found.start, found.end)
-    for match in re.finditer(rf"\b({WEEKDAY})s\b", left, re.IGNORECASE):
+    for match in _WEEKDAYS.finditer(left) if not text.isascii() or not tokens.isdisjoint(_ON_WEEKDAYS) else ():
         yield Value("date", match[0], *match.span(), f"weekday={match[1].casefold()}")
         left = _blank(left, *match.span())
     for match in _NAME.finditer(left):
         yield from _name(text, match)
-    for match in re.finditer(r"[A-Za-z]+", left):
+    for match in _LETTERS.finditer(left) if not tokens.isdisjoint(_ADJECTIVES) else ():
         word = match[0].casefold()
         if word in STATES and (
             word.endswith("ed") or (_PREDICATE.search(text, 0, match.start()) and _CLOSED.match(text, match.end()))

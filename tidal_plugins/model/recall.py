@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tidal_plugins.model.affect import Affect
@@ -165,6 +166,44 @@ class Dropped(NamedTuple):
         return f"{self.id}{_from(self.origin)}: {self.stage}: {self.reason}"
 
 
+class LeftOut(Sequence[Dropped]):
+    """What a recall dropped, in order, made when somebody reads it: a recall drops hundreds, and few ask for them."""
+
+    def __init__(self, make: Callable[[], Iterable[Dropped]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _all(self) -> tuple[Dropped, ...]:
+        return tuple(self._make())
+
+    @overload
+    def __getitem__(self, index: int) -> Dropped: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Dropped, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Dropped | tuple[Dropped, ...]:
+        return self._all[index]
+
+    def __iter__(self) -> Iterator[Dropped]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == (other._all if isinstance(other, LeftOut) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._all,)
+
+
 @dataclass(frozen=True, slots=True)
 class PeerReport:
     """The part that a peer had in a recall.
@@ -241,7 +280,7 @@ class Recall(Sequence[Hit]):
     query: str
     words: tuple[str, ...]
     hits: tuple[Hit, ...]
-    dropped: tuple[Dropped, ...] = ()
+    dropped: Sequence[Dropped] = ()
     affect: Affect = Affect()
     profile: str = "balanced"
     at: datetime | None = None

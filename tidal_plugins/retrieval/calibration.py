@@ -96,11 +96,15 @@ def first_of_kind(found: Candidates, alike: float, channels: Channels) -> Rows:
 
 def _pairs(units: NDArray[np.float32], alike: float, scale: Scale) -> list[list[int]]:
     """Return the pairs of rows whose cosine is at least ``alike``, the later first, by the later and the earlier."""
-    cosines, step = np.zeros((len(units), len(units)), np.float32), max(1, ALONE // max(1, units.size))
-    for first in range(0, len(units), step):
-        end = first + step
+    cosines, first = np.zeros((len(units), len(units)), np.float32), 0
+    most = ALONE / max(1, units.shape[1])
+    while first < len(units):
+        end = first + max(1, int((math.sqrt(first * first + 4 * most) - first) / 2))
         np.matmul(units[first:end], units[:end].T, out=cosines[first:end, :end])
-    return np.argwhere(np.tril(scale.of_texts(cosines) >= alike, -1)).tolist()
+        first = end
+    later, earlier = np.divmod(np.flatnonzero(scale.of_texts(cosines) >= alike), max(1, len(units)))  # few beside 1
+    pairs: list[list[int]] = np.column_stack([later, earlier])[earlier < later].tolist()
+    return pairs
 
 
 def sources(entry: Entry) -> Sequence[Any]:

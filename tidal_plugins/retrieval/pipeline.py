@@ -5,14 +5,13 @@ Each step is a function that takes the values of those before it and returns its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
 
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Window
+from tidal_plugins.model.recall import Dropped, Explanation, Hit, LeftOut, Recall, Window
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.boost import Boosts, boosted
 from tidal_plugins.retrieval.candidates import NEARNESS_PARTS, Candidates
@@ -111,7 +110,8 @@ class Recaller:
             entries = channels.entries(ranked.ids, request.limit)
         ranked = ranked.without(channels.damaged)
         found_hits = tuple(hits(ranked, ranked.ids[: request.limit], entries, {}, HOT))
-        dropped = (*_trimmed(ranked, request.limit), *channels.unreadable())
+        trimmed = _trimmed(ranked.ids, ranked.score[request.limit :].tolist(), request.limit)
+        dropped = (*trimmed, *channels.unreadable())
         recall = Recall(
             "", (), found_hits, dropped, request.affect, HOT, request.now, degraded=tuple(channels.degraded)
         )
@@ -142,17 +142,12 @@ LEAST_REASON = 0.005
 def result(selection: Selection, pool: Pool, question: Question, degraded: Sequence[str]) -> Recall:
     """Return the first of a selection as hits, up to the limit, and why each other candidate fell out."""
     request, ranked = question.request, selection.ranked
-    limit, ids = request.limit, ranked.ids
-    there = set(ids)  # a supersession may bring back what was far down
-    far = [id_ for id_ in pool.far.ids if id_ not in there]
-    dropped = dict(selection.dropped)
-    dropped.update(zip(far, map(Dropped, far, repeat("shortlist"), repeat(TOO_FAR)), strict=False))
-    dropped.update((item.id, item) for item in pool.channels.unreadable())
+    limit, ids = request.limit, ranked.columns.ids(ranked.rows[: request.limit])
     return Recall(
         query=request.text,
         words=question.query.terms,
-        hits=tuple(hits(ranked, ids[:limit], selection.entries, selection.links, request.profile)),
-        dropped=(*_trimmed(ranked, limit), *dropped.values()),
+        hits=tuple(hits(ranked, ids, selection.entries, selection.links, request.profile)),
+        dropped=_left_out(ranked, pool, selection.dropped, limit),
         affect=question.affect,
         profile=request.profile,
         at=request.now,
@@ -163,9 +158,26 @@ def result(selection: Selection, pool: Pool, question: Question, degraded: Seque
     )
 
 
-def _trimmed(ranked: Candidates, limit: int) -> list[Dropped]:
-    rest = zip(ranked.ids[limit:], ranked.score[limit:].tolist(), strict=True)
-    return [Dropped(id_, "trim", f"score {score:.3f} at place {n}") for n, (id_, score) in enumerate(rest, limit + 1)]
+def _left_out(ranked: Candidates, pool: Pool, others: Mapping[str, Dropped], limit: int) -> LeftOut:
+    """Return the candidates behind the first of a ranking, those too far down for it, and others that fell out."""
+    known, rows, scores, far = ranked.columns.arrays.ids, ranked.rows, ranked.score[limit:], pool.far.rows
+    unreadable = pool.channels.unreadable()
+
+    def made() -> Iterator[Dropped]:
+        ids, dropped = known.at(rows), dict(others)
+        there = set(ids)  # a supersession may bring back what was far down
+        dropped |= {id_: Dropped(id_, "shortlist", TOO_FAR) for id_ in known.at(far) if id_ not in there}
+        dropped |= {item.id: item for item in unreadable}
+        yield from _trimmed(ids, scores.tolist(), limit)
+        yield from dropped.values()
+
+    return LeftOut(made)
+
+
+def _trimmed(ids: Sequence[str], scores: Sequence[float], limit: int) -> Iterator[Dropped]:
+    """Yield the others behind the first of a ranking, with their scores."""
+    for place, (id_, score) in enumerate(zip(ids[limit:], scores, strict=True), limit + 1):
+        yield Dropped(id_, "trim", f"score {score:.3f} at place {place}")
 
 
 def hits(

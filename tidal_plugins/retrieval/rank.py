@@ -40,6 +40,7 @@ from tidal_plugins.scoring.ranking import (
 )
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
+from tidal_plugins.storage.columns.tables import places_of
 from tidal_plugins.storage.columns.view import Columns, among
 from tidal_plugins.storage.entries import HEAD
 
@@ -190,22 +191,23 @@ def _borrowed(pool: Pool, nearness: Reals, words: Words, asks: Flags, weights: R
     rows, near, borrowed = pool.near.rows, pool.neighbours, np.zeros(len(pool.near))
     if near is None or not len(rows) or not len(near.row):
         return borrowed
-    at = {row: place for place, row in enumerate(rows.tolist())}
-    beside = zip(near.row.tolist(), near.other.tolist(), near.places.tolist(), strict=True)
-    pairs = {(row, other, places) for row, other, places in beside if row in at and other in at}
-    pairs |= {(other, row, -places) for row, other, places in pairs}  # each pair of neighbours either way
-    key = pool.near.columns.arrays.key  # in the order stored, whatever the rows are, so that sums are the same
-    ordered = [
-        (at[row], at[other], places)
-        for row, other, places in sorted(pairs, key=lambda each: (*key[[*each[:2]]], each[2]))
-    ]
-    lender, borrower, places = np.array(ordered, np.int64).reshape(-1, 3).T
+    by_row = np.argsort(rows)
+    (one, known), (other, also) = (places_of(rows[by_row], each) for each in (near.row, near.other))
+    both = known & also
+    one, other, away = by_row[one[both]], by_row[other[both]], near.places[both]
+    # each pair of neighbours either way
+    lender, borrower, places = np.r_[one, other], np.r_[other, one], np.r_[away, -away]
+    key = pool.near.columns.arrays.key[rows]  # in the order stored, whatever the rows are, so that sums are the same
+    order = np.lexsort((places, key[borrower], key[lender]))
+    lender, borrower, places = lender[order], borrower[order], places[order]
+    new = np.ones(len(order), bool)  # of both ends of a pair the other was found
+    new[1:] = (lender[1:] != lender[:-1]) | (borrower[1:] != borrower[:-1]) | (places[1:] != places[:-1])
+    lender, borrower, places = lender[new], borrower[new], places[new]
     answer = np.where(asks[lender], weights.answer, 1.0)
     lifts = leaning(words[borrower], words[lender], weights.turn) * lent(
         nearness[lender], pool.floor, places, share=weights.neighbours, answer=answer
     )
-    np.add.at(borrowed, borrower, lifts)
-    return borrowed
+    return np.asarray(np.bincount(borrower, lifts, len(borrowed)), np.float64)
 
 
 def _best(threads: Words, nearness: Reals, counted: Flags) -> Reals:

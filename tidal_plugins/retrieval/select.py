@@ -103,7 +103,9 @@ def for_recall(
     ranked = _boosted(ranked, signals, boosts, pool.channels)
     ranked, supersessions = superseded(ranked, pool, question, depth) if settings.graph.supersession else (ranked, ())
     ranked, links = newest_first(ranked, supersessions)
-    entries = pool.channels.entries(ranked.ids, depth)
+    entries = pool.channels.entries(ranked.columns.ids(ranked.rows[:depth]))
+    if pool.channels.damaged:  # others stand in for what cannot be read
+        entries = pool.channels.entries(ranked.ids, depth)
     return Selection(ranked.without(pool.channels.damaged), entries, confidence, supersessions, links)
 
 

@@ -93,10 +93,9 @@ def _unlinked(
     told = [(entry, _statements(entry, taken_apart)) for entry in said] if len(said) > 1 else []
     made = {}
     for later, new in told:
-        ending = [one for one in new if may_end(one)] if later.channel != FACT_CHANNEL else []
-        for earlier, old in told if ending else ():
-            if later.occurred_at <= earlier.occurred_at or later.episode == (earlier.episode or ""):
-                continue
+        before = [pair for pair in told if _may_be_superseded(pair[0], later)]
+        ending = [one for one in new if may_end(one)] if before else []
+        for earlier, old in before if ending else ():
             own = later.speaker is None or earlier.speaker is None or later.speaker == earlier.speaker
             sizes = len(later.text), len(earlier.text)
             if not any(rivalries(ending, old, 0.0, one_speaker=own, asked=asked)):
@@ -108,6 +107,13 @@ def _unlinked(
     linked = {(link.later, link.earlier) for link in links}
     known = store.known(made.keys() - linked) if made else set()
     return [link for ends, link in made.items() if ends not in linked | known]
+
+
+def _may_be_superseded(earlier: Entry, later: Entry) -> bool:
+    """Return whether an entry was said before another one and elsewhere. A fact supersedes nothing by itself."""
+    if later.channel == FACT_CHANNEL or later.episode == (earlier.episode or ""):
+        return False
+    return earlier.occurred_at < later.occurred_at
 
 
 def _statements(entry: Entry, read: Callable[[str, datetime], Sequence[Statement]]) -> Sequence[Statement]:

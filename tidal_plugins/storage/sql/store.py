@@ -226,6 +226,9 @@ class LinkStore(SQLStore, Links):
         first_stored = "l.key" if where.expired_at is None else "^l.key"
         order = f"{STRONGEST}, l.key" if strongest_first else first_stored
         with self.question():
+            both = where.kinds is not None and where.targets is not None and not self._db.writing
+            if both and not self._has_kinds(scope, where.kinds or ()):  # each recall asks what replaces its hits
+                return []
             filter_ = link_condition(self.dialect, self._key(scope), where)
             sql = f"{_LINKS} WHERE {filter_.sql} ORDER BY {order} LIMIT ?"
             most = MOST if limit is None else max(limit, 0)

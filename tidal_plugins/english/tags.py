@@ -149,6 +149,6 @@ def _words(text: str) -> list[str]:
     unspaced = []
     if not text.isascii():
         unspaced, text = _UNSPACED_WORD.findall(text), _UNSPACED_RUN.sub(" ", text)
-    counts = Counter(unspaced + _WORD.findall(text.lower()))
-    salient = [word for word in counts if word not in DULL and word[0].isalpha() and len(word) <= _MAX_TAG]
-    return sorted(salient, key=lambda word: -counts[word] * min(len(word), 10))
+    counts = Counter(word for word in unspaced + _WORD.findall(text.lower()) if word not in DULL)
+    salient = {word: -n * min(len(word), 10) for word, n in counts.items() if word[0].isalpha()}
+    return sorted((word for word in salient if len(word) <= _MAX_TAG), key=salient.__getitem__)

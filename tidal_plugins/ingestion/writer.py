@@ -237,7 +237,8 @@ def _in_context(entry: Entry, span: Span) -> str:
     source = entry.source if entry.kind in (*KINDS, EPISODE) else None
     context = [part for part in (entry.speaker, source, span.heading) if part]
     text = untagged(entry.text[span.start : span.end])
-    return ": ".join([*context, text if is_binary(text) else without_binary(text)])
+    readable = without_binary(text)
+    return ": ".join([*context, text if readable is not text and is_binary(text) else readable])
 
 
 def _embedded_before(record: Record, version: int) -> TypeGuard[EmbeddedRecord]:

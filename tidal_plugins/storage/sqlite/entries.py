@@ -50,7 +50,7 @@ def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
         if unit is not None:
             units[key] = unit
         if words:
-            keywords.append((key, " ".join([prefix + word for word in words])))
+            keywords.append((key, prefix + f" {prefix}".join(words)))
             total += len(words)
     db.run_each(_INSERT_PASSAGE, rows)
     store_vectors(db, "vectors", [(key, scope) for key in units], list(units.values()))

@@ -43,6 +43,6 @@ def may_have_run(text: str, least: int) -> bool:
     return b"x" * least in text.encode("utf-8", "surrogatepass").translate(_NO_SPACE)
 
 
-def may_have_digits(text: str) -> bool:
-    """Return whether a text may have digits, as every text of more than ASCII may. A text without has none."""
-    return not text.isascii() or len(text.encode().translate(None, _DIGITS)) < len(text)
+def most_digits(text: str) -> int:
+    """Return how many digits a text has at most. One of more than ASCII may have others, at any place."""
+    return len(text) - len(text.encode().translate(None, _DIGITS)) if text.isascii() else len(text)

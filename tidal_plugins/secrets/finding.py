@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category
 
-from tidal_plugins.patterns import lazy_re, may_have_digits
-from tidal_plugins.secrets.forms import cards, ibans, keys, may_be_key
+from tidal_plugins.patterns import lazy_re, most_digits
+from tidal_plugins.secrets.forms import FEW_DIGITS, cards, ibans, keys, may_be_key
 from tidal_plugins.secrets.told import alone, fields, logins, lowered, may_tell, name_in, told
 
 CARD, IBAN = "card number", "IBAN"
@@ -103,6 +103,16 @@ def masked_value(value: Any, name: str = "") -> Any:
     return value
 
 
+def has_secret(value: Any, name: str = "") -> bool:
+    """Return whether :func:`masked_value` would change a JSON value."""
+    if isinstance(value, str):
+        cue = f"{name}: " if name else ""
+        return any(secret.end > len(cue) for secret in secrets(cue + value))
+    if isinstance(value, Mapping):
+        return any(has_secret(item, name_in(value, str(key))) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(has_secret(item, name) for item in value)
+
+
 def blanked(text: str) -> str:
     """Return a text with spaces in place of its secrets, so that everything else stands where it stood."""
     parts, last = [], 0
@@ -129,15 +139,17 @@ def _found(text: str) -> list[Secret]:
     if "·" in text:
         found += (Secret(*match.span(), match[1]) for match in tags_in(text))
         text = filled(text)
-    low, numbers = lowered(text), may_have_digits(text)
+    low, numbers = lowered(text), most_digits(text)
     if may_be_key(text):
         found += (Secret(*each) for each in keys(text))
-    if len(text) > LONG or may_tell(low, numbers):
+    if len(text) > LONG or may_tell(low, numbers > 0):
         for read in (told, logins, fields):
             found += (Secret(*each) for each in read(text, low))
     if numbers:
         found += (Secret(*each) for each in alone(text))
+    if numbers > FEW_DIGITS:
         found += (Secret(*each, CARD) for each in cards(text))
+    if numbers and len(text) > FEW_DIGITS:
         found += (Secret(*each, IBAN) for each in ibans(text))
     return found
 

@@ -56,6 +56,9 @@ _BODY = lazy_re(r"(?:\\[rn]|[A-Za-z0-9+/=\s])*+")
 _PLACEHOLDERS = frozenset("password pass pw pwd secret token user username xxx xxxx".split())
 
 
+FEW_DIGITS = 12
+"""Digits that a card or an account has more than."""
+
 _LONG = 15
 """Characters of the shortest form, which has no space: only private keys and passwords in addresses may be shorter."""
 

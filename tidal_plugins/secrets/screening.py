@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tidal_plugins.encoding import COMPACT, json_encoder
 from tidal_plugins.model.entry import EPISODE, Entry, Screened
-from tidal_plugins.secrets.finding import Secret, masked, masked_value, secrets
+from tidal_plugins.secrets.finding import Secret, has_secret, secrets
 
 FORMS = 2
 """The version of the forms by which secrets are known. Raise it whenever other secrets are found: entries that were
@@ -42,8 +42,7 @@ def _beside(entry: Entry) -> bool:
     """Return whether what stands beside a text may hold a secret. Few ask for a turn as a whole, which is long."""
     if entry.kind == EPISODE:
         return True
-    source, metadata = entry.source or "", entry.metadata
-    return masked(source) != source or masked_value(metadata) != metadata
+    return has_secret(entry.source) or has_secret(entry.metadata)
 
 
 def _is_of(entry: Entry, screened: Screened) -> bool:

@@ -79,7 +79,10 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
 def unit_vectors(vectors: Sequence[NDArray[np.float32] | None]) -> list[NDArray[np.float32] | None]:
     """Return vectors as :func:`unit_vector` does, and ``None`` for none. Those of a batch that have length 1, as nearly
     always, are seen together."""
-    if len({each.shape if isinstance(each, np.ndarray) and each.dtype == np.float32 else None for each in vectors}) == 1:
+    if (
+        len({each.shape if isinstance(each, np.ndarray) and each.dtype == np.float32 else None for each in vectors})
+        == 1
+    ):
         rows = np.array(vectors)
         if rows.ndim == 2 and rows.size and rows.dtype == np.float32:
             ok = np.abs(np.einsum("ij,ij->i", rows, rows) - 1) < ROUNDING / 2

@@ -115,10 +115,12 @@ def read_known(
     scope: Scope,
     given: Mapping[str, Given],
     ahead: Mapping[str, Collection[str]] = MappingProxyType({}),
+    *,
+    unseen: bool = False,
 ) -> Known:
     """Return what the store knows of what is given, as the open snapshot or transaction sees it. ``ahead`` are the keys
-    of the documents that a transaction reads next, by collection."""
-    rows = writer.storage.get(scope, list(given))
+    of the documents that a transaction reads next, by collection. No row is looked for that has an ``unseen`` id."""
+    rows = {} if unseen else writer.storage.get(scope, list(given))
     ids, texts = set[str](given), set[str]()
     for id_, one in given.items():
         if isinstance(one, Entry):

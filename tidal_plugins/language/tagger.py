@@ -62,9 +62,8 @@ class Weights:
 
         hashed, bounds = rows(sentences)
         count = np.maximum(np.diff(bounds), 1)
-        sums = np.add.reduceat(
-            self.table.take(hashed, axis=0), bounds[:-1], axis=0
-        )  # no sentence is without n-grams: of its bounds
+        # No sentence is without n-grams: it has those of its bounds.
+        sums = np.add.reduceat(self.table.take(hashed, axis=0), bounds[:-1], axis=0)
         odds = sums / np.sqrt(count)[:, None] + flags(sentences, roles) @ self.flags + self.bias
         if forms is not None:
             odds = odds + centered(forms, self.center) @ self.forms

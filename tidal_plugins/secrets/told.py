@@ -144,12 +144,13 @@ _TELLING = lazy_re(
     r"\b(?:log|sign|signed|signing)$|\bcred(?:s|entials)|wi-?fi|bearer|basic|curl|mysql|mariadb|7z|redis-cli|zip|"
     r"/user:|openssl"
 )
-"""What stands in a word of every text with a secret that :func:`told`, :func:`logins` or :func:`fields` yield, unless it
-is a code, which consists of digits or of words for them."""
+"""What stands in a word of every text with a secret that :func:`told`, :func:`logins` or :func:`fields` yield, but for
+codes: they consist of digits or of words for them."""
 _OPENING = lazy_re(
     r"\b(?:pin\b|code\b|comb(?:o|ination)|cv[vc]|otp|(?:open|disarm|(?:pad|un)?lock)(?:s|ed|box)?\b|"
     r"(?:enter|type|punch|dial|press|use)$)"
 )
+"""What stands in a word of every text with a code."""
 _DIGITS = lazy_re(r"zero|oh|nought|one|two|three|four|five|six|seven|eight|nine")
 _TELLS, _OPENS_SOMETHING, _COUNTS = 1, 2, 4
 

@@ -79,14 +79,11 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
 def unit_vectors(vectors: Sequence[NDArray[np.float32] | None]) -> list[NDArray[np.float32] | None]:
     """Return vectors as :func:`unit_vector` does, and ``None`` for none. Those of a batch that have length 1, as nearly
     always, are seen together."""
-    if (
-        len({each.shape if isinstance(each, np.ndarray) and each.dtype == np.float32 else None for each in vectors})
-        == 1
-    ):
+    shapes = {each.shape if isinstance(each, np.ndarray) and each.dtype == np.float32 else () for each in vectors}
+    if len(shapes) == 1 and len(shapes.pop()) == 1:
         rows = np.array(vectors)
-        if rows.ndim == 2 and rows.size and rows.dtype == np.float32:
-            ok = np.abs(np.einsum("ij,ij->i", rows, rows) - 1) < ROUNDING / 2
-            return [row if fits else unit_vector(row) for row, fits in zip(rows, ok.tolist(), strict=True)]
+        ok = np.abs(np.einsum("ij,ij->i", rows, rows) - 1) < ROUNDING / 2
+        return [row if fits else unit_vector(row) for row, fits in zip(rows, ok.tolist(), strict=True)]
     return [None if vector is None else unit_vector(vector) for vector in vectors]
 
 

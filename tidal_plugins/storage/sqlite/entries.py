@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.damage import ENTRIES, SCOPES, note, noticed, passage_checksum
 from tidal_plugins.storage.columns.binary import HALF
+from tidal_plugins.storage.damage import ENTRIES, SCOPES, note, noticed, passage_checksum
 from tidal_plugins.storage.rows import Row, from_json, to_json
 from tidal_plugins.storage.sql.dialect import condition
 from tidal_plugins.storage.sql.entries import EntryStore, Figures, Indexed, Known, Place, Prepared

@@ -266,12 +266,11 @@ def shaped(value: T, kind: Any, name: str) -> T:
     however deep, or raise ``InvalidInput``. A list may stand for a tuple. What the values say is not looked at."""
     if not isinstance(value, kind):
         raise InvalidInput(f"{name} must be a {kind.__name__}, got {shown(value)}")
-    for field, fits in _fields(kind).items():
-        given = getattr(value, field)
-        if not fits(given):
-            hint = str(get_type_hints(kind)[field])
-            expected = re.sub(r"<class '|'>|\b(?:\w+\.)+", "", hint)  # ``str | None``, without names of modules
-            raise InvalidInput(f"{field} of {name} must be {expected}, got {shown(given)}: see {kind.__name__}")
+    if (field := _first_unfit(value, kind)) is not None:
+        hint = str(get_type_hints(kind)[field])
+        expected = re.sub(r"<class '|'>|\b(?:\w+\.)+", "", hint)  # ``str | None``, without names of modules
+        given = shown(getattr(value, field))
+        raise InvalidInput(f"{field} of {name} must be {expected}, got {given}: see {kind.__name__}")
     return value
 
 
@@ -288,22 +287,30 @@ def _fields(kind: Any) -> dict[str, Callable[[Any], bool]]:
 def _check(hint: Any) -> Callable[[Any], bool]:
     outer, inner = get_origin(hint), get_args(hint)
     if outer in (Union, UnionType):
+        if all(isinstance(one, type) and not is_dataclass(one) for one in inner):
+            return lambda value: isinstance(value, inner)
         checks = [_check(one) for one in inner]
         return lambda value: any(check(value) for check in checks)
     if outer is Literal:
         return lambda value: isinstance(value, str)  # which text it may be is checked where it is used
     if outer is None and isinstance(hint, type) and is_dataclass(hint):
-        return lambda value: (
-            isinstance(value, hint) and all(check(getattr(value, name)) for name, check in _fields(hint).items())
-        )
+        return lambda value: isinstance(value, hint) and _first_unfit(value, hint) is None
     if outer is None:
         return lambda value: hint is Any or isinstance(value, hint)
     if issubclass(outer, Mapping):
-        return lambda value: isinstance(value, Mapping)
+        return lambda value: isinstance(value, (dict, Mapping))  # the usual one first: to ask a protocol takes longer
     each = _check(inner[0])
     return lambda value: (
-        not isinstance(value, str | bytes) and isinstance(value, Sequence) and all(each(one) for one in value)
+        not isinstance(value, str | bytes) and isinstance(value, (tuple, list, Sequence)) and all(map(each, value))
     )
+
+
+def _first_unfit(value: Any, kind: Any) -> str | None:
+    """Return the first field of a dataclass whose value has not the declared type. It runs for every message."""
+    for field, fits in _fields(kind).items():
+        if not fits(getattr(value, field)):
+            return field
+    return None
 
 
 def mapping(value: Mapping[str, Any], name: str, max_bytes: int, *, finite: bool = True) -> dict[str, Any]:
@@ -313,5 +320,7 @@ def mapping(value: Mapping[str, Any], name: str, max_bytes: int, *, finite: bool
     """
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
+    if not value:
+        return {}
     plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes, finite=finite))
     return plain

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from tidal_plugins.patterns import lazy_re
+from tidal_plugins.patterns import lazy_re, may_have_run
 
 SPEECH = lazy_re(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 QUOTED = lazy_re(rf"{SPEECH.pattern}|`[^`\n]*`")
@@ -112,7 +112,7 @@ _BINARY = lazy_re(
 
 def without_binary(text: str) -> str:
     """Return ``text`` without the runs in it that are binary data."""
-    if max(map(len, text.split()), default=0) < _LINE:  # as nearly always, and much quicker than the pattern
+    if not may_have_run(text, _LINE):  # as nearly always, and much quicker than the pattern
         return text
     return _BINARY.sub(" ", text)
 

@@ -22,10 +22,11 @@ def tags(text: str, *, limit: int = 8) -> tuple[str, ...]:
     for kind in (_marked, _technical, _named):
         labels: list[str] = []
         text = kind(text, labels)
-        found.update(dict.fromkeys(label for label in labels if 1 < len(label) <= _MAX_TAG and label not in DULL))
+        if labels:
+            found |= dict.fromkeys(label for label in labels if 1 < len(label) <= _MAX_TAG and label not in DULL)
     if len(found) < limit:
-        parts = set(_WORD.findall(" ".join(found)))
-        found.update(dict.fromkeys(word for word in _words(text) if word not in parts))
+        parts = set(_WORD.findall(" ".join(found))) if found else ()
+        found |= dict.fromkeys(word for word in _words(text) if word not in parts)
     return tuple(found)[:limit]
 
 
@@ -85,7 +86,7 @@ def _marked(text: str, labels: list[str]) -> str:
             labels.append(label)
         return " "
 
-    return _MARKED.sub(take, text)
+    return _MARKED.sub(take, text) if any(mark in text for mark in '#"“`') else text
 
 
 def _technical(text: str, labels: list[str]) -> str:
@@ -123,6 +124,8 @@ def _named(text: str, labels: list[str]) -> str:
     if text.isupper():
         return text
     found = [(match[0].split(), _begins_sentence(text, match.start())) for match in _NAMES.finditer(text)]
+    if not found:
+        return text
     times = Counter(word for words, _ in found for word in words)
     for words, begins in found:
         unsure = begins and times[words[0]] == 1 and (len(words[0]) == 1 or not words[0].isupper())
@@ -149,6 +152,6 @@ def _words(text: str) -> list[str]:
     unspaced = []
     if not text.isascii():
         unspaced, text = _UNSPACED_WORD.findall(text), _UNSPACED_RUN.sub(" ", text)
-    counts = Counter(unspaced + _WORD.findall(text.lower()))
-    salient = [word for word in counts if word not in DULL and word[0].isalpha() and len(word) <= _MAX_TAG]
-    return sorted(salient, key=lambda word: -counts[word] * min(len(word), 10))
+    counts = Counter(word for word in unspaced + _WORD.findall(text.lower()) if word not in DULL)
+    salient = {word: -n * min(len(word), 10) for word, n in counts.items() if word[0].isalpha()}
+    return sorted((word for word in salient if len(word) <= _MAX_TAG), key=salient.__getitem__)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tidal_plugins.affect.state import AffectTuning
 from tidal_plugins.english.tags import tags
@@ -115,10 +115,12 @@ def read_known(
     scope: Scope,
     given: Mapping[str, Given],
     ahead: Mapping[str, Collection[str]] = MappingProxyType({}),
+    *,
+    unseen: bool = False,
 ) -> Known:
     """Return what the store knows of what is given, as the open snapshot or transaction sees it. ``ahead`` are the keys
-    of the documents that a transaction reads next, by collection."""
-    rows = writer.storage.get(scope, list(given))
+    of the documents that a transaction reads next, by collection. No row is looked for that has an ``unseen`` id."""
+    rows = {} if unseen else writer.storage.get(scope, list(given))
     ids, texts = set[str](given), set[str]()
     for id_, one in given.items():
         if isinstance(one, Entry):
@@ -211,22 +213,24 @@ def _turn(
                 message = without_gone(message, known.ids, delimiters)
             messages.setdefault(str(message.id), message)
     said = unframed(messages.values(), delimiters)
+    fresh, metadata = said[old:], {**base.metadata, **{k: v for each in turn for k, v in each.metadata.items()}}
+    entries = _entries(base, metadata, fresh, old, now, tier)
     episode = replace(
         base,
         messages=tuple(messages.values()),
         summary=summary(said, most),
+        entries=(*base.entries, *(entry.id for entry in entries)),
         surfaced=tuple(dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])),
         recorded_at=now if len(messages) > old else base.recorded_at,
-        metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
+        metadata=metadata,
     )
-    fresh = said[old:]
-    entries = _entries(episode, fresh, old, now, tier)
-    episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
     final = final_of(fresh)
     return Plan(entries, episode, stored, query_of(fresh), final.text if final else "")
 
 
-def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datetime, tier: Tier) -> list[Entry]:
+def _entries(
+    episode: Episode, metadata: Mapping[str, Any], messages: Sequence[Message], old: int, now: datetime, tier: Tier
+) -> list[Entry]:
     """Return the entries of an episode's messages from the position ``old`` on, as they are before an appraisal."""
     entries = list[Entry]()
     for place, message in enumerate(messages, start=old):
@@ -251,7 +255,7 @@ def _entries(episode: Episode, messages: Sequence[Message], old: int, now: datet
                 trust=TRUST[channel],
                 importance=BASE,
                 tags=tags(untagged(message.text)),
-                metadata={"message": message.id, **episode.metadata},
+                metadata={"message": message.id, **metadata},
             )
         )
     return entries

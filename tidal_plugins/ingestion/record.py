@@ -168,8 +168,8 @@ def _write(
     """Store a batch in one transaction, and return what became of each turn and note, by id.
 
     What the store knows is read before the work and again in the transaction. If another process wrote meanwhile, the
-    work is done again. With ``unseen`` ids the store is taken to know nothing, which nearly always holds. ``later``
-    leaves the appraisal of new turns to the jobs.
+    work is done again. ``unseen`` ids were drawn for this call: the store is taken to know nothing, and only what was
+    forgotten is looked for. ``later`` leaves the appraisal of new turns to the jobs.
     """
     known = Known()
     if not unseen:
@@ -183,8 +183,9 @@ def _write(
         if affect and (turns := [one for one in plans.values() if one.episode and (one.known or not later)]):
             passages = {id_: measured(record) for id_, record in ready.records.items()}
             felt = impressions(affect, turns, passages)
+        coming = ahead(scope, plans.values())
         with writer.storage.transaction():
-            before, known = known, read_known(writer, scope, given, ahead(scope, plans.values()))
+            before, known = known, read_known(writer, scope, given, coming, unseen=unseen)
             if known == before:
                 stored = store(writer, affect, scope, list(plans.values()), ready, felt, now)
                 return standing | dict(zip(plans, stored, strict=True))

@@ -52,7 +52,7 @@ class Redaction:
         Raises ``InvalidInput`` if it is to be refused, and ``ComponentError`` if the redactor fails.
         """
         text = without_private(text)
-        if self.action == "keep":
+        if self.action == "keep" or not text:
             return text
         cue = f"{name}: " if name else ""
         found = self._found(cue + text, len(cue))
@@ -130,7 +130,8 @@ class Redaction:
         except Exception as error:
             pass_interrupt(error)
             raise ComponentError(f"the redactor failed, and nothing was stored: {type(error).__name__}") from error
-        last, left, done = 0, list[Secret](), [span.span() for span in tags_in(text)]
+        last, left = 0, list[Secret]()
+        done = [span.span() for span in tags_in(text)] if found else []
         for secret in found:
             _check(secret, last, len(text))
             last = secret.end
@@ -151,7 +152,7 @@ class Redaction:
 
 def without_private(text: str) -> str:
     """Return a text with ``[private]`` in place of what stands between ``<private>`` and ``</private>``."""
-    return _PRIVATE.sub("[private]", text)
+    return _PRIVATE.sub("[private]", text) if "<" in text else text
 
 
 def _check(secret: Secret, last: int, length: int) -> None:

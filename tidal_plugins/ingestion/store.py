@@ -201,7 +201,8 @@ class Batch:
 
     def links(self, kind: str, source: str) -> list[Link]:
         """Return the links of a kind from a source, in the order in which they were first stored."""
-        self.load_links({kind: [source]})
+        if (kind, source) not in self._links:
+            self.load_links({kind: [source]})
         return list(self._links[kind, source].values())
 
     def load_links(self, sources: Mapping[str, Iterable[str]]) -> None:

@@ -133,7 +133,12 @@ class Writer:
     def records(self, entries: Sequence[Entry]) -> list[Record]:
         """Split and embed entries, all texts in one batch. Takes no lock. Raises ``ReadOnly`` before it embeds."""
         check_writable(self.storage)
-        drafts = [draft for entry in entries for draft in self._drafts(entry)]
+        limits = self.settings[IngestionTuning]
+        drafts = [
+            (entry, (span.start, span.end), _in_context(entry, span))
+            for entry in entries
+            for span in _spans(entry, limits)
+        ]
         vectors, version = self._embedded([text for _, _, text in drafts], checked=False)  # put compares the version
         # An episode is found by meaning: its words are those of its entries, and would count twice.
         spoken = [[] if entry.kind == EPISODE else terms(text) for entry, _, text in drafts]
@@ -199,27 +204,16 @@ class Writer:
 
     def passage_text(self, entry: Entry, start: int, end: int) -> str:
         """Return what is embedded of ``entry.text[start:end]``, a stored passage."""
-        heading = next((span.heading for span in self._spans(entry) if span.start == start), "")
+        spans = _spans(entry, self.settings[IngestionTuning])
+        heading = next((span.heading for span in spans if span.start == start), "")
         return _in_context(entry, Span(start, end, heading))
 
     def terms_of(self, entry: Entry, spans: Sequence[tuple[int, int]]) -> list[str]:
         """Return the words that stored passages of an entry are found by, as :meth:`records` analyses them."""
-        headings = {span.start: span.heading for span in self._spans(entry)}
+        headings = {span.start: span.heading for span in _spans(entry, self.settings[IngestionTuning])}
         spoken = [terms(_in_context(entry, Span(*span, headings.get(span[0], "")))) for span in spans]
         more = _unsaid(entry, {word for words in spoken for word in words})
         return [" ".join([*words, *more]) for words in spoken]
-
-    def _drafts(self, entry: Entry) -> Iterable[tuple[Entry, tuple[int, int], str]]:
-        for span in self._spans(entry):
-            yield entry, (span.start, span.end), _in_context(entry, span)
-
-    def _spans(self, entry: Entry) -> Sequence[Span]:
-        limits = self.settings[IngestionTuning]
-        spans = split(entry.text, max_words=limits.whole_words)
-        if len(spans) < 2:
-            return spans
-        spans = split(entry.text, max_words=limits.passage_words)
-        return [span for span in spans if not is_binary(entry.text[span.start : span.end])] or spans[:1]
 
     def _embedded(self, texts: Sequence[str], *, checked: bool = True) -> tuple[Iterable[NDArray[np.float32]], int]:
         return self.embedder.embed_passages(texts, checked=checked) if texts else ((), 0)
@@ -231,13 +225,23 @@ class Writer:
         return replace(record, passages=passages, version=version)
 
 
+def _spans(entry: Entry, limits: IngestionTuning) -> Sequence[Span]:
+    """Return the passages of an entry's text."""
+    spans = split(entry.text, max_words=limits.whole_words)
+    if len(spans) < 2:
+        return spans
+    spans = split(entry.text, max_words=limits.passage_words)
+    return [span for span in spans if not is_binary(entry.text[span.start : span.end])] or spans[:1]
+
+
 def _in_context(entry: Entry, span: Span) -> str:
     """Return a passage as it is embedded: after its speaker, its source and its headings, without binary data."""
     # An entry of another kind is an adapter's own, and its source a key that says nothing.
     source = entry.source if entry.kind in (*KINDS, EPISODE) else None
     context = [part for part in (entry.speaker, source, span.heading) if part]
     text = untagged(entry.text[span.start : span.end])
-    return ": ".join([*context, text if is_binary(text) else without_binary(text)])
+    readable = without_binary(text)
+    return ": ".join([*context, text if readable is not text and is_binary(text) else readable])
 
 
 def _embedded_before(record: Record, version: int) -> TypeGuard[EmbeddedRecord]:

@@ -62,7 +62,8 @@ class Weights:
 
         hashed, bounds = rows(sentences)
         count = np.maximum(np.diff(bounds), 1)
-        sums = np.add.reduceat(self.table[hashed], bounds[:-1], axis=0)  # no sentence is without n-grams: of its bounds
+        # No sentence is without n-grams: it has those of its bounds.
+        sums = np.add.reduceat(self.table.take(hashed, axis=0), bounds[:-1], axis=0)
         odds = sums / np.sqrt(count)[:, None] + flags(sentences, roles) @ self.flags + self.bias
         if forms is not None:
             odds = odds + centered(forms, self.center) @ self.forms
@@ -162,6 +163,7 @@ def load(path: Path = NGRAMS) -> Weights:
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in _ARRAYS}
+            arrays["table"] = np.ascontiguousarray(arrays["table"])  # its rows are gathered by the thousand
             weights = Weights(**arrays, about=json.loads(file["about"].item()))
         columns = len(ACTS) + len(TAGS)
         if weights.about["columns"] != [*ACTS, *TAGS] or weights.about["flags"] != list(FLAGS):

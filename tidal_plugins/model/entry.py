@@ -41,6 +41,7 @@ MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
 
 _encode = json_encoder(default=str)
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
+_LETTERS = frozenset(_ALPHABET)
 _PAIRS = [second + first for first in _ALPHABET for second in _ALPHABET]  # by ten bits, of which the lower come first
 _ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
 _MARK_LENGTH = 2
@@ -194,7 +195,7 @@ def new_salt() -> str:
 
 def mark_of(id: str) -> str:
     """Return the mark of the store that made an id, or ``""`` for a text that is no such id."""
-    is_id = len(id) == _ID_LENGTH and set(id) <= set(_ALPHABET)
+    is_id = len(id) == _ID_LENGTH and _LETTERS.issuperset(id)
     return id[:_MARK_LENGTH] if is_id else ""
 
 

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category
 
-from tidal_plugins.patterns import lazy_re
-from tidal_plugins.secrets.forms import cards, ibans, keys
-from tidal_plugins.secrets.told import fields, logins, lowered, name_in, told
+from tidal_plugins.patterns import lazy_re, most_digits
+from tidal_plugins.secrets.forms import FEW_DIGITS, cards, ibans, keys, may_be_key
+from tidal_plugins.secrets.told import alone, fields, logins, lowered, may_tell, name_in, told
 
 CARD, IBAN = "card number", "IBAN"
 
@@ -51,7 +51,7 @@ def secrets(text: str) -> list[Secret]:
 
 def _read(text: str) -> tuple[Secret, ...]:
     if text.isprintable() or "".join(text.split()).isprintable():
-        return tuple(_apart(_found(text)))
+        return _apart(_found(text))
     places = [place for place, char in enumerate(text) if char.isspace() or category(char) not in _HIDDEN]
     seen = "".join(text[place] for place in places)
     return tuple(Secret(places[start], places[end - 1] + 1, kind) for start, end, kind in _apart(_found(seen)))
@@ -82,7 +82,7 @@ def is_tagged(text: str) -> bool:
 
 def untagged(text: str) -> str:
     """Return a text with ``[password]`` in place of ``[password ·5f0c2b9e]``: a tag says nothing to a reader."""
-    return _TAGGED.sub(r"[\1]", text)
+    return _TAGGED.sub(r"[\1]", text) if "·" in text else text
 
 
 def masked(text: str) -> str:
@@ -101,6 +101,16 @@ def masked_value(value: Any, name: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [masked_value(item, name) for item in value]
     return value
+
+
+def has_secret(value: Any, name: str = "") -> bool:
+    """Return whether :func:`masked_value` would change a JSON value."""
+    if isinstance(value, str):
+        cue = f"{name}: " if name else ""
+        return any(secret.end > len(cue) for secret in secrets(cue + value))
+    if isinstance(value, Mapping):
+        return any(has_secret(item, name_in(value, str(key))) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(has_secret(item, name) for item in value)
 
 
 def blanked(text: str) -> str:
@@ -122,29 +132,34 @@ def mask(text: str, found: Iterable[Secret], start: int = 0, end: int | None = N
     return "".join([*parts, text[start:end]])
 
 
-def _found(text: str) -> Iterator[Secret]:
+def _found(text: str) -> list[Secret]:
     if len(text) < 4:
-        return
-    yield from (Secret(*match.span(), match[1]) for match in tags_in(text))
-    text = filled(text)
-    yield from (Secret(*each) for each in keys(text))
-    low = lowered(text)
-    yield from (Secret(*each) for each in told(text, low))
-    yield from (Secret(*each) for each in logins(text, low))
-    yield from (Secret(*each) for each in fields(text, low))
-    yield from (Secret(*each, CARD) for each in cards(text))
-    yield from (Secret(*each, IBAN) for each in ibans(text))
+        return []
+    found = list[Secret]()
+    if "·" in text:
+        found += (Secret(*match.span(), match[1]) for match in tags_in(text))
+        text = filled(text)
+    low, numbers = lowered(text), most_digits(text)
+    if may_be_key(text):
+        found += (Secret(*each) for each in keys(text))
+    if len(text) > LONG or may_tell(low, numbers > 0):
+        for read in (told, logins, fields):
+            found += (Secret(*each) for each in read(text, low))
+    if numbers:
+        found += (Secret(*each) for each in alone(text))
+    if numbers > FEW_DIGITS:
+        found += (Secret(*each, CARD) for each in cards(text))
+    if numbers and len(text) > FEW_DIGITS:
+        found += (Secret(*each, IBAN) for each in ibans(text))
+    return found
 
 
-def _apart(found: Iterable[Secret]) -> Iterator[Secret]:
-    """Yield secrets in order, those that overlap as one, of the kind of the first and longest."""
-    last: Secret | None = None
+def _apart(found: list[Secret]) -> tuple[Secret, ...]:
+    """Return secrets in order, those that overlap as one, of the kind of the first and longest."""
+    apart = list[Secret]()
     for secret in sorted(found, key=lambda each: (each.start, -each.end)):
-        if last and secret.start < last.end:
-            last = last._replace(end=max(last.end, secret.end))
-            continue
-        if last:
-            yield last
-        last = secret
-    if last:
-        yield last
+        if apart and secret.start < apart[-1].end:
+            apart[-1] = apart[-1]._replace(end=max(apart[-1].end, secret.end))
+        else:
+            apart.append(secret)
+    return tuple(apart)

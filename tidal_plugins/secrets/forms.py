@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tidal_plugins.patterns import lazy_re
+from tidal_plugins.patterns import lazy_re, may_have_run
 from tidal_plugins.secrets.values import is_random
 
 API_KEY, TOKEN, PASSWORD, PRIVATE_KEY = "API key", "token", "password", "private key"
@@ -56,13 +56,21 @@ _BODY = lazy_re(r"(?:\\[rn]|[A-Za-z0-9+/=\s])*+")
 _PLACEHOLDERS = frozenset("password pass pw pwd secret token user username xxx xxxx".split())
 
 
+FEW_DIGITS = 12
+"""Digits that a card or an account has more than."""
+
 _LONG = 15
 """Characters of the shortest form, which has no space: only private keys and passwords in addresses may be shorter."""
 
 
+def may_be_key(text: str) -> bool:
+    """Return whether a text may have what :func:`keys` yields. Most have nothing like it."""
+    return may_have_run(text, _LONG) or "://" in text or "-----BEGIN" in text
+
+
 def keys(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the offsets and the kind of everything in ``text`` that has the form of a key or a token."""
-    if max(map(len, text.split()), default=0) >= _LONG:
+    if may_have_run(text, _LONG):
         yield from _long(text)
     if "-----BEGIN" in text:
         yield from ((start, end, PRIVATE_KEY) for start, end in _private_keys(text))

@@ -6,12 +6,15 @@ import json
 from functools import lru_cache
 from typing import NamedTuple
 
+from tidal_plugins.encoding import COMPACT, json_encoder
 from tidal_plugins.model.entry import EPISODE, Entry, Screened
-from tidal_plugins.secrets.finding import Secret, masked, masked_value, secrets
+from tidal_plugins.secrets.finding import Secret, has_secret, secrets
 
 FORMS = 2
 """The version of the forms by which secrets are known. Raise it whenever other secrets are found: entries that were
 written under another version are searched when they are shown."""
+
+_encode = json_encoder(separators=COMPACT)
 
 
 class Screening(NamedTuple):
@@ -32,15 +35,14 @@ def stored_screening(entry: Entry) -> str | None:
     """Return what is stored of an entry's secrets. That of an entry that was read stays as it is, ``None`` too."""
     if entry.screened is not None and _is_of(entry, entry.screened):
         return entry.screened.found
-    return json.dumps([FORMS, _beside(entry), *secrets(entry.text)], separators=(",", ":"))
+    return _encode([FORMS, _beside(entry), *secrets(entry.text)])
 
 
 def _beside(entry: Entry) -> bool:
     """Return whether what stands beside a text may hold a secret. Few ask for a turn as a whole, which is long."""
     if entry.kind == EPISODE:
         return True
-    source, metadata = entry.source or "", dict(entry.metadata)
-    return masked(source) != source or masked_value(metadata) != metadata
+    return has_secret(entry.source) or has_secret(entry.metadata)
 
 
 def _is_of(entry: Entry, screened: Screened) -> bool:

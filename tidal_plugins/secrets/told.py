@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tidal_plugins.patterns import lazy_re
@@ -135,6 +136,41 @@ _AS_CUE = lazy_re(
 )
 _BEFORE = 120
 """Characters before a cue in which its secret is looked for: «hunter2 is the wifi password»."""
+
+
+_TELLING = lazy_re(
+    r"pass(?:w|code|phrase|e\b|(?![a-z]))|phrase|words|mnemonic|p/w|pwd|pw|psk|key|token|secret|kennwort|contrase|clave|"
+    r"hasł|haslo|senha|parola|wachtwoord|lösenord|пароль|log-?in|logon|logg|sign(?:ed|ing)?-?in|"
+    r"\b(?:log|sign|signed|signing)$|\bcred(?:s|entials)|wi-?fi|bearer|basic|curl|mysql|mariadb|7z|redis-cli|zip|"
+    r"/user:|openssl"
+)
+"""What stands in a word of every text with a secret that :func:`told`, :func:`logins` or :func:`fields` yield, but for
+codes: they consist of digits or of words for them."""
+_OPENING = lazy_re(
+    r"\b(?:pin\b|code\b|comb(?:o|ination)|cv[vc]|otp|(?:open|disarm|(?:pad|un)?lock)(?:s|ed|box)?\b|"
+    r"(?:enter|type|punch|dial|press|use)$)"
+)
+"""What stands in a word of every text with a code."""
+_DIGITS = lazy_re(r"zero|oh|nought|one|two|three|four|five|six|seven|eight|nine")
+_TELLS, _OPENS_SOMETHING, _COUNTS = 1, 2, 4
+
+
+def may_tell(low: str, numbers: bool) -> bool:
+    """Return whether a text of small letters, which may have ``numbers``, may have a secret that is known by the words
+    around it. Most have none."""
+    kinds = set(map(_kind, low.split()))
+    if any(kind & _TELLS for kind in kinds):
+        return True
+    counts = numbers or any(kind & _COUNTS for kind in kinds)
+    return counts and any(kind & _OPENS_SOMETHING for kind in kinds)
+
+
+@lru_cache(maxsize=1 << 14)
+def _kind(word: str) -> int:
+    """Return what a word may have to do with a secret. Texts have mostly the same words."""
+    found = _TELLS if _TELLING.search(word) else 0
+    found |= _OPENS_SOMETHING if _OPENING.search(word) else 0
+    return found | (_COUNTS if _DIGITS.search(word) else 0)
 
 
 def told(text: str, low: str) -> Iterator[tuple[int, int, str]]:
@@ -364,8 +400,12 @@ def logins(text: str, low: str) -> Iterator[tuple[int, int, str]]:
         yield from ((*match.span("value"), TOKEN) for match in _BEARER.finditer(text) if is_random(match["value"]))
     if "curl" in low:
         yield from ((*match.span("value"), PASSWORD) for match in _USER.finditer(text))
-    if len(text) <= _LONGEST_ALONE and (alone := _ALONE.fullmatch(text)):
-        yield *alone.span("value"), PASSWORD
+
+
+def alone(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield a password that is all of a text. It has digits."""
+    if len(text) <= _LONGEST_ALONE and (match := _ALONE.fullmatch(text)):
+        yield *match.span("value"), PASSWORD
 
 
 def _any(parts: Sequence[str], low: str) -> bool:

@@ -76,6 +76,17 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return (values / np.linalg.norm(values)).astype(np.float32)
 
 
+def unit_vectors(vectors: Sequence[NDArray[np.float32] | None]) -> list[NDArray[np.float32] | None]:
+    """Return vectors as :func:`unit_vector` does, and ``None`` for none. Those of a batch that have length 1, as nearly
+    always, are seen together."""
+    shapes = {each.shape if isinstance(each, np.ndarray) and each.dtype == np.float32 else () for each in vectors}
+    if len(shapes) == 1 and len(shapes.pop()) == 1:
+        rows = np.array(vectors)
+        ok = np.abs(np.einsum("ij,ij->i", rows, rows) - 1) < ROUNDING / 2
+        return [row if fits else unit_vector(row) for row, fits in zip(rows, ok.tolist(), strict=True)]
+    return [None if vector is None else unit_vector(vector) for vector in vectors]
+
+
 @lru_cache(maxsize=1 << 14)
 def number_of(scope: Scope) -> int:
     """Return the number of a scope, which its rows bear: nothing has to be looked up to know it."""

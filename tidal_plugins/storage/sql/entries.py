@@ -25,7 +25,7 @@ from tidal_plugins.storage.base import (
     WhereLinks,
 )
 from tidal_plugins.storage.damage import ENTRIES, VOLUMES, intact, noticed, whole
-from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary, unit_vector
+from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary, unit_vectors
 from tidal_plugins.storage.sql.dialect import MOST, Insert, SQLStore, Update, condition, link_condition
 from tidal_plugins.storage.sql.schema import NUMBER, types_of
 from tidal_plugins.storage.sql.search import BackgroundSaving
@@ -131,7 +131,7 @@ class EntryStore(SQLStore, Entries):
     """The figures of scopes as they were read last, with the numbers at that time."""
 
     def put(self, scope: Scope, records: Iterable[Record], *, replace: bool = False) -> list[str]:
-        prepared = [self._prepared(scope, record) for record in records]
+        prepared = self._prepared(scope, list(records))
         with self.transaction():
             place = self._place(scope, prepared, new=not replace)
             if not replace:
@@ -205,15 +205,19 @@ class EntryStore(SQLStore, Entries):
             self._figures[scope] = now.state, found
         return found
 
-    def _prepared(self, scope: Scope, record: Record) -> Prepared:
-        entry, passages = record.entry, record.passages or ()
-        if entry.scope != scope:
-            raise InvalidInput(f"entry {shown(entry.id)} is of scope {shown(entry.scope)}, not {shown(scope)}")
-        row = to_row(entry)
-        self.dialect.check(row)
-        self.dialect.check(passage.terms for passage in passages)
-        units = [None if passage.vector is None else unit_vector(passage.vector) for passage in passages]
-        return Prepared(entry.id, record, row, units)
+    def _prepared(self, scope: Scope, records: Sequence[Record]) -> list[Prepared]:
+        for entry in (record.entry for record in records):
+            if entry.scope != scope:
+                raise InvalidInput(f"entry {shown(entry.id)} is of scope {shown(entry.scope)}, not {shown(scope)}")
+        rows, passages = [to_row(record.entry) for record in records], [record.passages or () for record in records]
+        for row, own in zip(rows, passages, strict=True):
+            self.dialect.check(row)
+            self.dialect.check(passage.terms for passage in own)
+        units = iter(unit_vectors([passage.vector for own in passages for passage in own]))
+        return [
+            Prepared(record.entry.id, record, row, [next(units) for _ in own])
+            for record, row, own in zip(records, rows, passages, strict=True)
+        ]
 
     def _added(self, scope: Scope, prepared: Sequence[Prepared], place: Place) -> list[str]:
         added = {item.id: item for item in reversed(prepared) if item.id not in place.known}

@@ -157,8 +157,10 @@ class Connections(Deadlines):
         connection = self._by_thread.get(threading.current_thread())
         if connection is None:
             return self._open()
+        if self._block is not None:
+            return connection
         with translated(self.path):
-            left_open = connection.in_transaction and self._block is None
+            left_open = connection.in_transaction
         return self._renew(connection) if left_open else connection
 
     def transaction(self, timeout: float | None = None) -> AbstractContextManager[None]:

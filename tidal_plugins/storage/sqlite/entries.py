@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.columns.binary import HALF
 from tidal_plugins.storage.damage import ENTRIES, SCOPES, note, noticed, passage_checksum
-from tidal_plugins.storage.rows import Row, to_json
+from tidal_plugins.storage.rows import Row, from_json, to_json
 from tidal_plugins.storage.sql.dialect import condition
 from tidal_plugins.storage.sql.entries import EntryStore, Figures, Indexed, Known, Place, Prepared
 from tidal_plugins.storage.sqlite.connections import Connections
@@ -50,7 +51,7 @@ def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
         if unit is not None:
             units[key] = unit
         if words:
-            keywords.append((key, " ".join([prefix + word for word in words])))
+            keywords.append((key, prefix + f" {prefix}".join(words)))
             total += len(words)
     db.run_each(_INSERT_PASSAGE, rows)
     store_vectors(db, "vectors", [(key, scope) for key in units], list(units.values()))
@@ -74,9 +75,12 @@ _LAST = """
 """
 _CHANGE = f"""
     UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ?
-    RETURNING changes, ({_LAST}), (SELECT length(vector) FROM vectors LIMIT 1), ({_LAST_PASSAGE}), ({LAST_SEQ})
+    RETURNING changes, ({_LAST}), (SELECT length(vector) FROM vectors LIMIT 1), (
+        SELECT json_group_array(json_array(e.id, e.key, hex(e.checksum)))
+        FROM json_each(?) j CROSS JOIN entries e WHERE e.id = j.value AND e.scope = ?
+    ), ({_LAST_PASSAGE}), ({LAST_SEQ})
 """
-_EXISTING = "SELECT e.id, e.key, e.checksum FROM $by_id"
+_EXISTING = "SELECT e.id, e.key, hex(e.checksum) FROM $by_id"
 _SCOPES = """
     SELECT EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {}),
     s.key, s.path FROM scopes s WHERE s.path = ? OR s.path BETWEEN ? AND ?
@@ -126,14 +130,17 @@ class SQLiteEntries(SQLiteBase, EntryStore):
 
     def _place(self, scope: Scope, prepared: Sequence[Prepared], *, new: bool) -> Place:
         key, ids = self._writable_scope(scope) if new else self._key(scope), [item.id for item in prepared]
-        rows = self._query(ENTRIES, scope, _EXISTING, self.dialect.array(ids), key)
-        known = {id_: Known(*row) for id_, *row in rows}
-        # A scope whose row is damaged and could not be mended has the change 1.
-        changed = self._db.rows(_CHANGE, key)
-        change, last, size, *others = changed[0] if changed else (1, self._db.one(_LAST), None)
+        asked = self.dialect.array(ids)
+        if changed := self._db.rows(_CHANGE, key, asked, key):
+            change, last, size, found, *others = changed[0]
+            rows = from_json(found)
+        else:  # a scope whose row is damaged and could not be mended has the change 1
+            change, last, size, others = 1, self._db.one(_LAST), None, []
+            rows = self._query(ENTRIES, scope, _EXISTING, asked, key)
+        known = {id_: Known(number, bytes.fromhex(stored)) for id_, number, stored in rows}
         self._db.given(dict(zip(("passages", "log"), map(int, others), strict=False)))
         units = [unit for item in prepared for unit in item.units if unit is not None]
-        if any(unit.nbytes != size for unit in units):
+        if any(unit.size * HALF != size for unit in units):
             check_size(self._db, units)
         return Place(known, int(change), range(int(last) + 1, int(last) + 1 + len(ids)))
 

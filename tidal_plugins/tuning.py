@@ -54,8 +54,15 @@ def tuned(kind: type[W], settings: object, tuning: Mapping[str, Any]) -> W:
         group, _, own = name.partition(".")
         if group == kind.group:
             values[own] = _checked(name, value, weights_of(kind)[own])
-    return kind(**values)
+    last = _LAST.get(kind)
+    if last is None or last[0] != values:
+        last = _LAST[kind] = values, kind(**values)
+    made: W = last[1]
+    return made
 
+
+_LAST: dict[type[Any], tuple[dict[str, Any], Any]] = {}
+"""The values that a group was last made of, and the group: a recall asks for some twenty, and few are ever changed."""
 
 _GIVEN: dict[type[Any], list[tuple[str, attrgetter[Any]]]] = {}
 

@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from tidal_plugins.embedding.onnx import LOCATION, MAX_TOKENS, MINILM, linked, session, tokenizer
+from tidal_plugins.embedding.onnx import LOCATION, MAX_TOKENS, MINILM, file_crc32, linked, session, tokenizer
 from tidal_plugins.embedding.weights import DEFAULT_MODEL, DEFAULT_SHA256, file_sha256, find
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise SystemExit(f"{source.folder} does not hold the original weights: SHA-256 {source.sha256}")
     export(source.folder, args.out)
     for path in sorted(args.out.iterdir()):
-        print(f"{file_sha256(path)}  {path.stat().st_size:>10,}  {path.name}")
+        print(f"{file_sha256(path)}  {file_crc32(path):08x}  {path.stat().st_size:>10,}  {path.name}")
 
 
 def export(source: Path, out: Path) -> None:

@@ -87,7 +87,7 @@ def without_pasted(text: str) -> str:
         rest = pattern.sub("\n", rest)
     if len(_LOG.findall(rest)) >= _DIARY or _SURE.search(rest):
         rest = _LOG.sub("\n", rest)
-    for pattern in (_INLINE, _BLOCK):
+    for pattern in (_INLINE, _BLOCK) if ":" in rest else ():
         rest = pattern.sub(lambda match: match[0][: match.start("text") - match.start()], rest)
     rest = _CODE_LINE.sub("\n", rest)
     return text if rest == text else rest.strip()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-
-from snowballstemmer.english_stemmer import EnglishStemmer
+import sys
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec
+from typing import Any
 
 from tidal_plugins.patterns import lazy_re
 
@@ -112,7 +115,19 @@ def stem(word: str) -> str:
 
     Safe to use from several threads: a stemmer keeps the word that it works on, so that each call has its own.
     """
-    return str(EnglishStemmer().stemWord(PAST_FORMS.get(word, word)))
+    return str(_stemmer()().stemWord(PAST_FORMS.get(word, word)))
+
+
+@cache
+def _stemmer() -> Any:
+    """Return the class of Snowball's English stemmer, without the thirty other languages that its package imports."""
+    found = find_spec("snowballstemmer")
+    if "snowballstemmer" in sys.modules or found is None:
+        return import_module("snowballstemmer.english_stemmer").EnglishStemmer
+    alone = ModuleSpec(f"{__name__}.snowball", None, is_package=True)
+    alone.submodule_search_locations = found.submodule_search_locations
+    sys.modules.setdefault(alone.name, module_from_spec(alone))
+    return import_module(f"{alone.name}.english_stemmer").EnglishStemmer
 
 
 _NOT = "not|never|cannot"

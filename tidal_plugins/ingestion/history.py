@@ -64,13 +64,17 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     the same words followed the turn before it already. Without a ``thread`` conversations cannot be told apart, and
     only the same question asked again replaces a turn.
     """
-    rows, delimiters = _rows(writer.storage, scope, thread, len(history)), writer.delimiters
+    delimiters = writer.delimiters
     history = [replace(exchange, messages=said(writer, exchange.messages)) for exchange in history]
-    whole = {row.id: from_entry(row) for row in rows}
-    known = [replace(episode, messages=unframed(episode.messages, delimiters)) for episode in whole.values()]
-    words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
-    held, stale, repeated = _by_id(writer, scope, thread, history, known)
-    follows = _follows(writer.storage, scope, [episode.id for episode in known])
+    ids = [writer.episode_id(scope, thread, exchange.key) if exchange.key else "" for exchange in history]
+    with writer.storage.snapshot():
+        rows = _rows(writer.storage, scope, thread, len(history))
+        whole = {row.id: from_entry(row) for row in rows}
+        known = [replace(episode, messages=unframed(episode.messages, delimiters)) for episode in whole.values()]
+        masked = masked_words(writer, scope, history)
+        held, stale, repeated = _by_id(writer, scope, ids, history, known)
+        follows = _follows(writer.storage, scope, [episode.id for episode in known])
+    words = [words_of(exchange.messages) for exchange in history]
     _by_words(held, known, words, masked)
     last = len(history) - 1
     if held and held[-1] is None and words[-1].answer:
@@ -155,16 +159,16 @@ def _rows(storage: Storage, scope: Scope, thread: str | None, turns: int) -> lis
 
 
 def _by_id(
-    writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange], known: Sequence[Episode]
+    writer: Writer, scope: Scope, ids: Sequence[str], history: Sequence[Exchange], known: Sequence[Episode]
 ) -> tuple[list[Episode | None], list[Episode], frozenset[int]]:
     """Return the episodes that were recorded under the ids of the turns, those of them that have other answers, and the
     positions of the turns that were answered anew in the same words.
 
     Only those that are not ``known`` are read from the store.
     """
-    ids = [writer.episode_id(scope, thread, exchange.key) if exchange.key else "" for exchange in history]
     found = {episode.id: episode for episode in known}
-    found |= read_episodes(writer.storage, scope, [id_ for id_ in ids if id_ and id_ not in found])
+    if unknown := [id_ for id_ in ids if id_ and id_ not in found]:
+        found |= read_episodes(writer.storage, scope, unknown)
     held: list[Episode | None] = []
     stale, repeated = [], set()
     for n, (id_, exchange) in enumerate(zip(ids, history, strict=True)):
@@ -323,6 +327,9 @@ def follow(
     if not (follows or replaced or back):
         return
     links = [Link(derive_id(scope, FOLLOWS, later), FOLLOWS, later, earlier, now) for later, earlier in follows.items()]
+    if not (replaced or back):  # a turn that goes on, as nearly all do
+        writer.storage.put_links(scope, links)
+        return
     while True:
         aside, returning = _rows_of(writer, scope, replaced), _rows_of(writer, scope, back)
         repeating = duplicates(writer, scope, aside.keys())

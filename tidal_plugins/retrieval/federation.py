@@ -138,7 +138,7 @@ class Federation:
         question = own.question
         if question is None or not others:
             return own.recall
-        same = replace(request, affect=question.affect, felt=None, associative=False, session=None, degraded=())
+        same = replace(request, affect=question.affect, mood=None, felt=None, associative=False, session=None)
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
             query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there

@@ -63,16 +63,17 @@ class Recaller:
         """
         with noticed() as left_out:
             answer = self._answer(request, whispers)
-        if not left_out and not request.degraded:
+        if not left_out:
             return answer
-        recall, damaged = answer.recall, dict.fromkeys((*named(left_out), *request.degraded))
-        return replace(answer, recall=replace(recall, degraded=(*recall.degraded, *damaged)))
+        recall = answer.recall
+        return replace(answer, recall=replace(recall, degraded=(*recall.degraded, *named(left_out))))
 
     def _answer(self, request: Request, whispers: bool) -> Answer:
         if request.profile == HOT:
             return Answer(self._hot(request), None)
         storage, settings = self.storage, self.settings
-        statistics = storage.statistics(request.scope)
+        with storage.snapshot():
+            request, statistics = request.now_felt(), storage.statistics(request.scope)
         query = to_query(request.text, statistics.speakers)
         if whispers and is_small_talk(query, settings[WhisperTuning]):
             nothing = Recall(request.text, query.terms, (), (), request.affect, request.profile, request.now)
@@ -102,7 +103,7 @@ class Recaller:
         from tidal_plugins.retrieval.hot import hot
 
         with self.storage.snapshot():
-            today = request.where.known_at is None
+            request, today = request.now_felt(), request.where.known_at is None
             signals = self.boosts.signals(request.scope, request.session, request.now, shared=today)
             channels, found = hot(self.storage, self.embedder.embedder, request, signals, self.settings)
             words = partial(self.boosts.words, request.scope, read=channels.entries)

@@ -29,7 +29,8 @@ from tidal_plugins.scoring.ranking import (
     brief,
     closeness,
     dated,
-    emotion_similarity,
+    emotion_cosine,
+    emotion_unit,
     importance_factor,
     leaning,
     lent,
@@ -156,10 +157,10 @@ class _Feelings:
 
     def alike(self, found: Candidates) -> Reals:
         """Return how similar the emotions of memories are to the current ones, in [−1, 1]; NaN where there are none."""
-        now = self.affect.emotions or {AXIS: self.affect.valence}
+        now = emotion_unit(self.affect.emotions or {AXIS: self.affect.valence}, POLES, self.faint)
         return np.array(
             [
-                emotion_similarity(now, emotions, poles=POLES, faint=self.faint) if emotions else np.nan
+                emotion_cosine(now, emotion_unit(emotions, POLES, self.faint)) if emotions else np.nan
                 for emotions in found.columns.emotions(found.rows)
             ],
             np.float64,

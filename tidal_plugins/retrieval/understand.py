@@ -28,7 +28,6 @@ from tidal_plugins.scoring.text import terms
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Corpus, Where
-from tidal_plugins.storage.damage import named, noticed
 from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, is_unicode, mapping
 
 if TYPE_CHECKING:
@@ -58,11 +57,11 @@ MAX_HOPS = 10
 class Request:
     """A question to a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
 
-    ``affect`` is the mood that influences the order. A whisper gives ``felt`` instead, which reads the mood off the
-    text's vector. ``associative`` appends entries that are associated with the hits, beyond the limit. ``session`` is
-    the one whose signals influence this recall, in addition to those of the scope. ``window`` is the number of turns
-    before and after each hit that come with it. ``vector`` is that of ``text``, if it is known. ``hops`` is the number
-    of hops of the whole recall. ``degraded`` is what was damaged of the current mood.
+    ``affect`` is the mood that influences the order. A request that gives ``mood`` takes the current one from there
+    (:meth:`now_felt`), and a whisper gives ``felt``, which reads it off that and the text's vector. ``associative``
+    appends entries that are associated with the hits, beyond the limit. ``session`` is the one whose signals influence
+    this recall, in addition to those of the scope. ``window`` is the number of turns before and after each hit that
+    come with it. ``vector`` is that of ``text``, if it is known. ``hops`` is the number of hops of the whole recall.
     """
 
     scope: Scope
@@ -77,8 +76,8 @@ class Request:
     window: int = 0
     hops: int = 1
     vector: QueryVector | None = None
-    felt: Callable[[NDArray[np.float32]], Affect] | None = None
-    degraded: tuple[str, ...] = ()
+    mood: AffectLoop | None = None
+    felt: Callable[[Affect, NDArray[np.float32]], Affect] | None = None
 
     @classmethod
     def of(
@@ -112,20 +111,19 @@ class Request:
             profile, hops, associative = HOT, 1, False  # there is nothing to lead on from
         else:
             profile = _checked_profile(settings.recall.profile if profile is None else profile)
-        state, degraded = _mood(affect, mood, scope, now if as_of is None else None)
         return cls(
             scope,
             "" if query is None else checked_query(query, settings),
             where,
             now,
             checked_limit(settings.recall.limit if limit is None else limit),
-            affect=state,
+            affect=_given_mood(affect),
             profile=profile,
             associative=check_flag(associative, "associative"),
             session=session,
             window=check_int(window, "window", 0, MAX_WINDOW),
             hops=hops,
-            degraded=degraded,
+            mood=mood if affect is None and as_of is None else None,
         )
 
     @classmethod
@@ -146,19 +144,22 @@ class Request:
         """Return the request of ``TidalMemory.whisper``, whose arguments these are. Raises ``InvalidInput``."""
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
         now = now if as_of is None else aware(as_of, "as_of")
-        state, degraded = _mood(affect, mood, scope, now if as_of is None else None)
         return cls(
             scope,
             turn,
             active(now, exclude=exclude, as_of=as_of and now),
             now,
             max(settings[WhisperTuning].candidates, settings.whisper.max_entries),
-            affect=state,
+            affect=_given_mood(affect),
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
             session=session,
-            felt=partial(mood.felt, turn, state) if affect is None else None,
-            degraded=degraded,
+            mood=mood if affect is None and as_of is None else None,
+            felt=partial(mood.felt, turn) if affect is None else None,
         )
+
+    def now_felt(self) -> Self:
+        """Return the request with the current mood, if it takes that: read in the open snapshot, for one statement."""
+        return self if self.mood is None else replace(self, affect=self.mood.current(self.scope, self.now), mood=None)
 
 
 def active(
@@ -242,22 +243,11 @@ def _checked_profile(profile: str) -> str:
     return profile
 
 
-def _mood(
-    affect: Affect | None, mood: AffectLoop, scope: Scope, now: datetime | None
-) -> tuple[Affect, tuple[str, ...]]:
-    """Return the mood that a request gives, else the current one; none where the request is about another time. The
-    other value is what was damaged of it."""
-    if affect is not None or now is None:
-        return Affect() if affect is None else _checked_affect(affect), ()
-    with noticed() as damaged:
-        state = mood.current(scope, now)
-    return state, named(damaged)
-
-
-def _checked_affect(affect: Affect) -> Affect:
-    if not isinstance(affect, Affect):
+def _given_mood(affect: Affect | None) -> Affect:
+    """Return the mood that a request gives; none where it gives none."""
+    if affect is not None and not isinstance(affect, Affect):
         raise InvalidInput(f"affect must be an Affect(valence, arousal), got {shown(affect)}")
-    return affect
+    return affect or Affect()
 
 
 def _kinds(kinds: Collection[str] | None) -> Collection[str]:
@@ -355,7 +345,7 @@ def understand(request: Request, query: Query, corpus: Corpus, embedder: StoreEm
     """
     known = request.vector
     embedded = embedder.embed_queries([query.meaning], checked=False)[0] if known is None else known
-    affect = request.affect if request.felt is None else request.felt(embedded.vector)
+    affect = request.affect if request.felt is None else request.felt(request.affect, embedded.vector)
     if request.profile != "balanced" or not settings[RecallTuning].time:
         return Question(request, query, corpus, embedded, affect)
     times = periods(request.text, request.now.astimezone(settings.zone))

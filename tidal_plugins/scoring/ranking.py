@@ -207,13 +207,18 @@ def emotion_similarity(
     shorter than ``faint`` counts in proportion to its length: the last trace of a feeling is not yet one. In [0, 1] for
     strengths of at least 0, with poles in [−1, 1].
     """
-    left, right = _unit(a, poles, faint), _unit(b, poles, faint)
-    return max(-1.0, min(1.0, sum(strength * right.get(name, 0.0) for name, strength in left.items())))
+    return emotion_cosine(emotion_unit(a, poles, faint), emotion_unit(b, poles, faint))
 
 
-def _unit(emotions: Mapping[str, float] | None, poles: Mapping[str, float], faint: float) -> dict[str, float]:
+def emotion_cosine(left: Mapping[str, float], right: Mapping[str, float]) -> float:
+    """Return the :func:`emotion_similarity` of two vectors that :func:`emotion_unit` has made."""
+    return max(-1.0, min(1.0, sum([strength * right.get(name, 0.0) for name, strength in left.items()])))
+
+
+def emotion_unit(emotions: Mapping[str, float] | None, poles: Mapping[str, float], faint: float) -> dict[str, float]:
+    """Return an emotion vector without its neutral part, of a length of 1 unless it is ``faint``."""
     felt = {name: strength for name, strength in (emotions or {}).items() if name != NEUTRAL and strength}
-    pleasant = felt.pop(AXIS, 0.0) + sum(strength * poles.get(name, 0.0) for name, strength in felt.items())
+    pleasant = felt.pop(AXIS, 0.0) + sum([strength * poles.get(name, 0.0) for name, strength in felt.items()])
     felt |= {AXIS: pleasant} if pleasant else {}
     norm = max(faint, math.hypot(*felt.values()))
     return {name: strength / norm for name, strength in felt.items()} if norm else {}

@@ -7,7 +7,6 @@ process, so that the work of a process that was killed is taken over at once on 
 from __future__ import annotations
 
 import os
-import socket
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +16,7 @@ _at_work: set[str] = set()
 
 def worker_name(token: str) -> str:
     """Return the name of a worker of this process. ``token`` tells it from all others."""
-    return f"{token}-{os.getpid()}@{_machine(socket.gethostname())}"
+    return f"{token}-{os.getpid()}@{_machine(_host())}"
 
 
 def begin_work(name: str) -> None:
@@ -34,11 +33,17 @@ def has_ended(name: str) -> bool:
     """Return whether a worker is known to have ended. Nothing is known of a worker of another machine."""
     worker, _, machine = name.partition("@")
     process = worker.rpartition("-")[2]
-    if machine != _machine(socket.gethostname()) or not process.isdecimal():
+    if machine != _machine(_host()) or not process.isdecimal():
         return False
     if int(process) == os.getpid():
         return name not in _at_work
     return not _runs(int(process))
+
+
+def _host() -> str:
+    import socket  # a process that does no work, such as one that only reads, needs none
+
+    return socket.gethostname()
 
 
 @cache

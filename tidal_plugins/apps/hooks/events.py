@@ -91,7 +91,8 @@ def _reminder(
     model = embedder_of(options.embedder)
     if event == PROMPT and (load := getattr(model, "load", None)):
         threading.Thread(target=_tried, args=(load,), daemon=True).start()  # while the memory is imported and opened
-    memory = _opened(db, options, model, read_only=True)
+    tells = event == START or notes.compacted
+    memory = _opened(db, options, model, read_only=True, tuning={"capsule.newest": NEWEST} if tells else {})
     parts = []
     prompt = payload.get("prompt")
     if event == PROMPT and isinstance(prompt, str):
@@ -111,10 +112,13 @@ def _reminder(
     return "\n\n".join(filter(None, parts))
 
 
-def _opened(db: Path, options: Options, model: Embedder, *, read_only: bool = False) -> TidalMemory:
+def _opened(
+    db: Path, options: Options, model: Embedder, tuning: Mapping[str, int], *, read_only: bool = False
+) -> TidalMemory:
+    """Return the memory. Any ``tuning`` is checked against the weights of all parts, which takes their import."""
     from tidal_plugins import Settings, TidalMemory
 
-    settings = Settings.model_construct(tuning={"capsule.newest": NEWEST})
+    settings = Settings.model_construct(tuning=tuning)
     return TidalMemory(db, read_only=read_only, embedder=model, scope=options.scope, settings=settings)
 
 
@@ -133,7 +137,7 @@ def _recorded(
         raise FileNotFoundError("there is no transcript")
     if options.db is None:
         _prepare(db.parent)
-    memory = _opened(db, options, embedder_of(options.embedder))
+    memory = _opened(db, options, embedder_of(options.embedder), {"capsule.newest": NEWEST} if event == COMPACT else {})
     if event == COMPACT:
         notes.compacted = True
         notes.save()  # first, as the time may run out over a long transcript

@@ -29,11 +29,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import apsw
 import apsw.sqlite_extra as extras
-import sqlite_vec
 
 from tidal_plugins.errors import Busy, Closed, Corrupt, DiskFull, InvalidInput, ReadOnly, StorageError
 from tidal_plugins.interrupts import pass_interrupt
@@ -102,7 +102,7 @@ def _keep_apart(vfs: str) -> None:
         return
     own = os.RTLD_NOW | getattr(os, "RTLD_DEEPBIND", 0)  # which is glibc's
     ctypes.CDLL(vfs, mode=own | os.RTLD_LOCAL)
-    ctypes.CDLL(f"{sqlite_vec.loadable_path()}.so", mode=own | os.RTLD_GLOBAL)
+    ctypes.CDLL(f"{_signs()}.so", mode=own | os.RTLD_GLOBAL)
 
 
 def reserve(connection: apsw.Connection) -> None:
@@ -398,7 +398,16 @@ def let_count(connection: apsw.Connection) -> None:
 
 def let_compare(connection: apsw.Connection) -> None:
     """Give a connection the SQL functions of sqlite-vec, for the distance of signs."""
-    _extend(connection, sqlite_vec.loadable_path())
+    _extend(connection, _signs())
+
+
+@cache
+def _signs() -> str:
+    """Return the path of sqlite-vec, which its package tells, too, and imports Python's own ``sqlite3`` for nothing."""
+    found = find_spec("sqlite_vec")
+    if found is None or not found.submodule_search_locations:
+        raise ImportError("sqlite-vec is missing: pip install sqlite-vec")
+    return str(Path(found.submodule_search_locations[0], "vec0"))
 
 
 def _extend(connection: apsw.Connection, path: str) -> None:

@@ -21,10 +21,11 @@ LEAST = 1.0
 
 _SQLITE = "SELECT name, sum(pgsize), sum(unused) FROM dbstat GROUP BY name ORDER BY 2 DESC"
 _POSTGRES = """
-    SELECT relname, sum(size), 0
-    FROM (SELECT regexp_replace(relname, '_[0-9]+(_|$)', '\\1') AS relname, pg_relation_size(oid)
-        + CASE WHEN relkind = 'r' THEN pg_relation_size(reltoastrelid) ELSE 0 END AS size
-        FROM pg_class WHERE relname LIKE 'tidal%' AND relkind IN ('r', 'i')) i
+    SELECT regexp_replace(c.relname, '_[0-9]+(_|$)', '\\1') || p.suffix, sum(pg_relation_size(p.oid))
+    FROM pg_class c CROSS JOIN LATERAL (
+        VALUES (c.oid, ''), (nullif(c.reltoastrelid, 0), ' (long values)')
+    ) p (oid, suffix)
+    WHERE c.relname LIKE 'tidal%' AND c.relkind IN ('r', 'i') AND p.oid IS NOT NULL
     GROUP BY 1 ORDER BY 2 DESC
 """
 
@@ -64,7 +65,7 @@ def postgres(url: str) -> tuple[list[tuple[str, int, int]], int]:
 
     with psycopg.connect(url) as connection:
         connection.execute("SET tidal.scope = 'all'")
-        rows = [(str(name), int(size), 0) for name, size, _ in connection.execute(_POSTGRES)]
+        rows = [(str(name), int(size), 0) for name, size in connection.execute(_POSTGRES)]
         [counted] = connection.execute("SELECT count(*) FROM tidal_entries")
         return rows, int(counted[0])
 

@@ -10,14 +10,25 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.files.make import FOLDER, QUIET
 from tests.inside import raw
 from tests.waiting import PATIENCE
-from tidal_plugins import Busy, DiskFull, HashingEmbedder, Settings, StorageError, TidalMemory
+from tidal_plugins import (
+    Busy,
+    Corrupt,
+    DiskFull,
+    HashingEmbedder,
+    Settings,
+    StorageError,
+    TidalMemory,
+    list_backups,
+    restore,
+)
 from tidal_plugins.storage.postgres import schema
-from tidal_plugins.storage.sqlite import migrations
+from tidal_plugins.storage.sqlite import migrations, opening
 from tidal_plugins.storage.sqlite.schema import FIRST, SCHEMA_BITS, STATEMENTS, VERSION
 from tidal_plugins.testing import FrozenClock
 
@@ -153,8 +164,96 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
     assert schema_of(old)[0] == FIRST
     with opened(old) as memory:
         assert memory.check().ok
+    assert [path.name for path in old.parent.glob("agent.db.schema*")] == [f"agent.db.schema-{FIRST}"]  # of both times
+
+
+def test_a_copy_of_another_state_stays_beside_the_new_one(old: Path) -> None:
+    with opened(old) as memory:
+        memory.record("The oars are ash.", "Ash.", thread="boats")
+    connection = raw(unpack(FIRST, old))
+    connection.execute("CREATE TABLE other (x)")
+    connection.close()
+    with opened(old):
+        pass
     copies = {path.name for path in old.parent.glob("agent.db.schema*")}
     assert copies == {f"agent.db.schema-{FIRST}", f"agent.db.schema-{FIRST}.2"}
+
+
+def test_a_damaged_file_is_left_as_it_is(old: Path) -> None:
+    pages = bytearray(old.read_bytes())
+    pages[20 * 4096 + 100] ^= 1
+    old.write_bytes(pages)
+    with pytest.raises(
+        Corrupt, match=f"^{re.escape(str(old))} is damaged and was left as it is .* by the version that"
+    ):
+        opened(old)
+    assert [path.name for path in old.parent.iterdir()] == ["agent.db"]
+
+
+def test_an_apsw_that_writes_no_checksums_leaves_it_as_it_is(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = old.read_bytes()
+    monkeypatch.setattr(opening, "_plain", lambda: opening.OS)
+    with pytest.raises(StorageError, match="have checksums, which this apsw does not write"):
+        opened(old)
+    assert old.read_bytes() == before
+    assert [path.name for path in old.parent.iterdir()] == ["agent.db"]
+
+
+def test_a_file_that_a_later_version_takes_meanwhile_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unpack(VERSION, tmp_path / "agent.db")
+
+    def waits(*_: object) -> None:
+        connection = raw(path)
+        connection.pragma("user_version", VERSION + 1)
+        connection.close()
+
+    monkeypatch.setattr(opening, "_use_wal", waits)
+    with pytest.raises(StorageError, match=f"has schema version {VERSION + 1}, this library reads {VERSION}"):
+        opened(path)
+
+
+def test_another_process_that_opens_the_file_just_before_is_noticed(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = []
+
+    class Late(apsw.Connection):
+        def pragma(self, name: str, *values: object) -> object:
+            found = super().pragma(name, *values)
+            if values == ("delete",) and not others:
+                others.append(raw(old))
+                others[0].pragma("journal_mode", "wal")
+                others[0].execute("SELECT count(*) FROM entries").fetchall()
+            return found
+
+    monkeypatch.setattr(migrations.apsw, "Connection", Late)
+    with pytest.raises(Busy, match="another process has it open"):
+        opened(old, Settings(graph=QUIET.graph, storage={"busy_timeout": 0.2}))
+    others[0].close()
+    assert schema_of(old)[0] == FIRST
+
+
+@pytest.mark.parametrize("version", ALL)
+def test_a_backup_of_each_schema_is_listed_and_restored(version: int, tmp_path: Path) -> None:
+    with TidalMemory(tmp_path / "new.db", embedder=HashingEmbedder(16)) as memory:
+        new = memory.backup(tmp_path / "new.backup")
+    marks, backup = raw(Path(new.path)), unpack(version, tmp_path / "old.backup")
+    connection = raw(backup)
+    for row in marks.execute("SELECT * FROM documents WHERE key = 'backup'"):
+        connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", row)
+    marks.close()
+    connection.close()
+    before, path = backup.read_bytes(), tmp_path / "memory" / "agent.db"
+    path.parent.mkdir()
+    found = {Path(one.path).name: one for one in list_backups(tmp_path)}
+    assert set(found) == {"new.backup", "old.backup"}
+    assert found["old.backup"].rows["entries"] == 14
+    restore(found["old.backup"], path)
+    assert [one.name for one in path.parent.iterdir()] == ["agent.db"]
+    with opened(path) as memory:
+        assert memory.check().ok
+        assert memory.facts["harbour"] == "closed"
+    assert backup.read_bytes() == before
 
 
 def test_a_step_that_makes_another_schema_is_taken_back(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,11 @@ from tidal_plugins.storage.capabilities import Backups
 from tidal_plugins.storage.open import path_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
-from tidal_plugins.storage.sqlite.copies import put_in_place
+from tidal_plugins.storage.sqlite.copies import WAIT, put_in_place
+from tidal_plugins.storage.sqlite.migrations import migrate
 from tidal_plugins.storage.sqlite.opening import Key, check_key, checked_path
 from tidal_plugins.storage.sqlite.parts import PART, claim, is_same, part_of, remove_part, sync, sync_folder, target_of
+from tidal_plugins.storage.sqlite.schema import OlderSchema
 from tidal_plugins.validation import check_flag, check_path
 
 BACKUP = "backup"
@@ -67,7 +69,7 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
 
 def read_backup(path: str | PathLike[str], key: Key | None = None) -> Backup:
     """Return what a backup holds. Raises ``StorageError`` for a file that is none."""
-    file = ReadOnlySQLite(checked_path(path), key=key)
+    file = ReadOnlySQLite(checked_path(path), key=key, older=True)
 
     def read() -> Backup:
         about = read_meta(file, BACKUP)
@@ -115,8 +117,9 @@ def restore(
         replace: whether a file that is there may be replaced.
 
     The copy is verified before it takes the place of anything, and does so at once: a restoring that is interrupted
-    leaves the file as it was. Raises ``Conflict`` for a file that is there without ``replace=True``, ``Busy`` for one
-    that is open, ``StorageError`` for a key that does not fit, and ``Corrupt`` if the backup is damaged.
+    leaves the file as it was. A copy of an earlier version's backup is brought up to date first. Raises ``Conflict``
+    for a file that is there without ``replace=True``, ``Busy`` for one that is open, ``StorageError`` for a key that
+    does not fit, and ``Corrupt`` if the backup is damaged.
     """
     check_flag(replace, "replace")
     known = read_backup(backup.path if isinstance(backup, Backup) else backup, key)
@@ -127,7 +130,7 @@ def restore(
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
     part = part_of(target)
     try:
-        ReadOnlySQLite(known.path, key=key).copy_to(part)
+        ReadOnlySQLite(known.path, key=key, older=True).copy_to(part)
         _verified(part, key, lambda copy: copy.erase_documents(STORE, META, [BACKUP]), damaged=False)
         put_in_place(part, target, key)
         sync_folder(target)
@@ -141,8 +144,13 @@ arestore = in_thread(restore)
 
 
 def _verified(path: str, key: Key | None, change: Callable[[SQLiteStorage], Any], damaged: bool) -> None:
-    """Change a copy, examine it, and write it to the disk. Raises ``Corrupt`` for one with faults."""
-    copy = SQLiteStorage(path, key=key)
+    """Bring a copy to this version, change and examine it, and write it to the disk. Raises ``Corrupt`` for one with
+    faults."""
+    try:
+        copy = SQLiteStorage(path, key=key, migrate=False)
+    except OlderSchema:  # of a backup, which stays as it is
+        migrate(path, key, WAIT, copied=True)
+        copy = SQLiteStorage(path, key=key)
     try:
         change(copy)
         faults = copy.examine().faults

@@ -172,7 +172,7 @@ def prepare(connection: psycopg.Connection[Any], path: str, partitions: int, *, 
         if found is not None and (read_only or not migrate):
             raise StorageError(
                 f"{path} has schema version {found}, this library reads {VERSION}; make a copy by pg_dump, and open it "
-                "once for writing, without storage={'migrate': False}: it is brought up to date then"
+                "once for writing (tidal init does), without storage={'migrate': False}: it is brought up to date then"
             )
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])

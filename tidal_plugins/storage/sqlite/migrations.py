@@ -7,6 +7,7 @@ process may have the file open, since it would go on by the schema of before.
 
 from __future__ import annotations
 
+import filecmp
 import itertools
 import logging
 import os
@@ -22,30 +23,32 @@ from tidal_plugins.storage.columns.binary import as_stored
 from tidal_plugins.storage.damage import vector_checksum
 from tidal_plugins.storage.sqlite.locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS, settle, take_back
-from tidal_plugins.storage.sqlite.opening import Key, begin, translated, unlock, vfs
+from tidal_plugins.storage.sqlite.opening import Key, begin, check_writable, is_damaged, translated, unlock, vfs
 from tidal_plugins.storage.sqlite.parts import claim, part_of, remove_part, sync, sync_folder
 from tidal_plugins.storage.sqlite.schema import STATEMENTS, VERSION, altered, made, vectors_table, version_of
 
 logger = logging.getLogger(__name__)
 
 
-def migrate(path: str, key: Key | None, busy_timeout: float) -> None:
+def migrate(path: str, key: Key | None, busy_timeout: float, *, copied: bool = False) -> None:
     """Bring a file to this version, unless another process just did. Raises ``StorageError``; the file stays as it was
-    then."""
+    then. One that is itself ``copied`` is not copied."""
     with FILE_LOCKS.reading(path, busy_timeout), translated(path):
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs(key))
         try:
             connection.set_busy_timeout(int(busy_timeout * 1000))
             if key is not None:
                 unlock(connection, key)
+            check_writable(connection, path)
             settle(connection, path)
             take_back(connection)  # the log goes now
+            connection.execute("PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF").fetchall()
             _take_alone(connection, path, busy_timeout)
-            connection.execute("PRAGMA secure_delete = ON; PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE").fetchall()
             found = version_of(connection)
             if found != VERSION:
-                copy = _copy(path, found, key)
-                logger.warning("%s goes from schema %d to %d; as it was it is at %s", path, found, VERSION, copy)
+                if not copied:
+                    copy = _copy(path, found, key)
+                    logger.warning("%s goes from schema %d to %d; as it was it is at %s", path, found, VERSION, copy)
                 _take_steps(connection, path, found)
             connection.execute("COMMIT")
         finally:
@@ -53,12 +56,15 @@ def migrate(path: str, key: Key | None, busy_timeout: float) -> None:
 
 
 def _take_alone(connection: apsw.Connection, path: str, seconds: float) -> None:
-    """Leave WAL, which needs the file for itself. SQLite does not wait for that."""
+    """Leave WAL, which needs the file for itself, and begin to write. SQLite does not wait for the first."""
     end = time.monotonic() + seconds
     while True:
         try:
             connection.pragma("journal_mode", "delete")
-            return
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.pragma("journal_mode") == "delete":
+                return
+            connection.execute("ROLLBACK")  # another process opened the file in between, and has it in WAL again
         except apsw.BusyError as error:
             if time.monotonic() > end:
                 raise Busy(
@@ -86,14 +92,15 @@ def _copy(path: str, version: int, key: Key | None) -> str:
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))  # nobody may read it who may not read the file
         Path(part).chmod(Path(path).stat().st_mode & 0o777)
-        with translated(part):
-            _copy_pages(path, part, key)
+        _copy_pages(path, part, key)
         sync(part)
         for number in itertools.count(1):
             target = f"{path}.schema-{version}" + (f".{number}" if number > 1 else "")
             try:
                 claim(target)
             except Conflict:  # of an earlier attempt, which did not end, or of a copy that was restored
+                if filecmp.cmp(part, target, shallow=False):  # attempts that fail again and again do not fill the disk
+                    return target
                 continue
             os.replace(part, target)  # noqa: PTH105
             sync_folder(target)
@@ -111,11 +118,19 @@ def _copy_pages(path: str, part: str, key: Key | None) -> None:
             unlock(source, key)
             unlock(target, key)
         begin(target)
-        with target.backup("main", source, "main") as copying:
-            copying.step(-1)
-        faults = [row[0] for row in target.execute("PRAGMA quick_check(1)")]
+        try:
+            with target.backup("main", source, "main") as copying:
+                copying.step(-1)
+            faults = [row[0] for row in target.execute("PRAGMA quick_check(1)")]
+        except apsw.Error as error:
+            if not is_damaged(error):
+                raise
+            faults = ["a page of it fails its checksum"]
         if faults != ["ok"]:
-            raise Corrupt(f"{path} is damaged and was left as it is ({faults[0]}); restore it from a backup")
+            raise Corrupt(
+                f"{path} is damaged and was left as it is ({faults[0]}); repair it by the version that wrote it, or "
+                "restore it from a backup"
+            )
     finally:
         source.close()
         target.close()

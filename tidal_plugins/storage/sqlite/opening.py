@@ -371,6 +371,8 @@ def open_file(
             reserve(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")  # first: a change of the journal is synced, too
         _use_wal(connection, busy_timeout)
+        if complete:  # a later version may have brought the file to its schema while this waited
+            checked_schema(connection, path, key)
         connection.execute(
             "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
             f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"

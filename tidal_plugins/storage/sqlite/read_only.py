@@ -45,6 +45,7 @@ from tidal_plugins.storage.sqlite.opening import (
     unlock,
     vfs,
 )
+from tidal_plugins.storage.sqlite.schema import OlderSchema
 from tidal_plugins.storage.transactions import Block, Limit
 
 _SHARED = "mode=ro"
@@ -108,8 +109,9 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> apsw.Connection:
-    """Open a connection that cannot write. Raises ``StorageError``."""
+def open_for_reading(path: str, way: str, timeout: float, key: Key | None, *, older: bool = False) -> apsw.Connection:
+    """Open a connection that cannot write. Raises ``StorageError``, also for an earlier schema unless it may be
+    ``older``."""
     with _for_reading(path), translated(path):
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = apsw.Connection(f"{Path(path).as_uri()}?{_named(way, key)}", flags=flags, vfs=vfs(key))
@@ -121,7 +123,7 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
             if way == _LEFT_BEHIND:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # SQLite keeps the log's index in memory then
             connection.execute("PRAGMA trusted_schema = OFF")
-            if not _complete(connection, path, key):
+            if not _complete(connection, path, key, older):
                 raise StorageError(f"{path} is empty: no memory was ever opened there")
             connection.execute(f"{PLACES}; PRAGMA query_only = ON")
         except BaseException:
@@ -130,10 +132,15 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
     return connection
 
 
-def _complete(connection: apsw.Connection, path: str, key: Key | None) -> bool:
+def _complete(connection: apsw.Connection, path: str, key: Key | None, older: bool) -> bool:
     """Return whether the schema is there, also if its pages are damaged. All are read unchecked then."""
     try:
         return checked_schema(connection, path, key)
+    except OlderSchema:
+        if not older:
+            raise
+        connection.execute("ROLLBACK")
+        return True
     except apsw.IOError as error:
         if not is_damaged(error):
             raise
@@ -178,6 +185,7 @@ class _Openings(Connections):
     """Connections that live as long as one opening each. ``renewed`` is called when the file may be another one."""
 
     at_once = False
+    older = False
     renewed: Callable[[], None]
 
     def __init__(self, path: str | PathLike[str], *, synchronous: str, busy_timeout: float, key: Key | None = None):
@@ -257,7 +265,7 @@ class _Openings(Connections):
         opening = self._opening
         if opening is None or opening.seen is None:
             raise Closed(f"{self.path} is opened for each reading: read it inside while_open() or a snapshot")
-        connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
+        connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key, older=self.older)
         try:
             unchecked = connection.pragma("checksum_verification") == "0"  # a page failed: nobody looks which others do
             with translated(self.path):
@@ -296,7 +304,10 @@ class _Openings(Connections):
 
 
 class ReadOnlySQLite(SQLiteStorage):
-    """Reads an SQLite file and never writes it. The file is opened for each snapshot, and closed after it."""
+    """Reads an SQLite file and never writes it. The file is opened for each snapshot, and closed after it.
+
+    One of an earlier schema may be ``older`` for who copies it, or reads its documents and counts alone.
+    """
 
     _connections = _Openings
     _db: _Openings
@@ -310,6 +321,7 @@ class ReadOnlySQLite(SQLiteStorage):
         exact_vectors_up_to: int = EXACT_VECTORS,
         column_cache_bytes: int = 256 * 1024 * 1024,
         key: Key | None = None,
+        older: bool = False,
     ) -> None:
         super().__init__(
             path,
@@ -319,7 +331,7 @@ class ReadOnlySQLite(SQLiteStorage):
             column_cache_bytes=column_cache_bytes,
             key=key,
         )
-        self._db.renewed = self._held.forget
+        self._db.renewed, self._db.older = self._held.forget, older
 
     def while_open(self, read: Callable[[], T]) -> T:
         """Return what ``read`` makes of the file with the methods of this object, in one opening.

@@ -192,8 +192,8 @@ def has_schema(connection: apsw.Connection) -> bool:
         raise StorageError(f"{said} and goes back to {FIRST}; record into a new file")
     if 0 < version < VERSION:
         raise OlderSchema(
-            f"{said}; open it once for writing, without storage={{'migrate': False}}: it is brought up to date then, "
-            "after a copy was made beside it"
+            f"{said}; open it once for writing (tidal init does), without storage={{'migrate': False}}: it is "
+            "brought up to date then, after a copy was made beside it"
         )
     return version == VERSION
 

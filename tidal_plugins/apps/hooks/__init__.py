@@ -6,7 +6,6 @@ goes wrong costs the agent nothing: there is no answer then, and a line in the l
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import re
@@ -14,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 SETUPS = ("install", "remove", "status")
 
@@ -55,37 +54,12 @@ def end_with(arguments: Sequence[str]) -> NoReturn:
     for name, value in QUICKER.items():
         os.environ.setdefault(name, value)
     gc.disable()  # the process ends sooner than it would need its memory back
-    _generate_late()
     code = main(arguments)
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(code)
-
-
-def _generate_late() -> None:
-    """Let this process generate the methods of dataclasses when they are first called.
-
-    It defines some 180 classes and uses a part of their methods. To generate all takes most of the time of the imports,
-    up to Python 3.12; later ones generate those of a class together, and are left as they are.
-    """
-    generate = getattr(dataclasses, "_create_fn", None)
-    if generate is None:
-        return
-
-    def late(name: str, *about: Any, **more: Any) -> Any:
-        made: Any = None
-
-        def method(*args: Any, **named: Any) -> Any:
-            nonlocal made
-            made = made or generate(name, *about, **more)
-            return made(*args, **named)
-
-        method.__name__ = name
-        return method
-
-    setattr(dataclasses, "_create_fn", late)  # noqa: B010 (it is not in the types of the library)
 
 
 @dataclass(frozen=True, slots=True)

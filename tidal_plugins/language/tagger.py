@@ -151,6 +151,7 @@ def save(path: Path, weights: Weights) -> None:
     import numpy as np
 
     half = {name: getattr(weights, name).astype(np.float16) for name in _ARRAYS}
+    half["table"] = np.asfortranarray(half["table"])  # as the shipped file has it
     with path.open("wb") as file:
         np.savez(file, **half, about=np.array(json.dumps(dict(weights.about), sort_keys=True).encode()))
 

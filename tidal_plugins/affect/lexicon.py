@@ -186,13 +186,13 @@ def _analyzer() -> SentimentIntensityAnalyzer:
 def _vader() -> Any:
     """Return VADER's module. Raises :class:`TidalError` if its library is missing."""
     try:
-        import vaderSentiment.vaderSentiment as vader
+        import vaderSentiment.vaderSentiment
     except ImportError as error:
         raise TidalError(
             "LexiconEmotion needs the vaderSentiment library, which is missing; "
             "install it (pip install vaderSentiment) or give another emotion estimator"
         ) from error
-    return vader
+    return vaderSentiment.vaderSentiment
 
 
 @cache

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, _GeneratorContextManager, contextmanager
 from functools import wraps
+from inspect import GEN_CLOSED, getgeneratorstate
 from math import inf
 from typing import Any, ParamSpec, TypeVar
 
@@ -41,7 +42,7 @@ class Block:
     def open(self) -> bool:
         """Return whether the code of the block has not ended."""
         steps = self._steps()
-        return steps is not None and steps.gi_frame is not None  # it has none once it is closed
+        return steps is not None and getgeneratorstate(steps) != GEN_CLOSED
 
     def made_by(self, steps: Callable[[Block], _GeneratorContextManager[None]]) -> _GeneratorContextManager[None]:
         """Return the context manager that ``steps`` makes for this block, which is open as long as that one is."""

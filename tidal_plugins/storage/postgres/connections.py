@@ -376,7 +376,7 @@ class Connections(Deadlines):
         if work.writes or work.single:
             return self.rows(scope, sql, *parameters)
         if asked not in work.kept:
-            many = {asked: (scope, (sql, parameters))}
+            many: Asked = {asked: (scope, (sql, parameters))}
             if not work.kept:
                 many |= self._followed.get(asked, {})
                 if len(self._followed) >= MOST_FOLLOWED:

@@ -163,9 +163,12 @@ def _check_header(value: Any, path: str) -> None:
             f"{path} is an export of version {value['version']}, and this library reads {VERSION}: upgrade"
         )
     if (schema := value.get("schema")) != SCHEMA:
-        known = isinstance(schema, int)
-        named = f"schema {schema}" if known else "a schema before the first"
-        remedy = "upgrade" if known and schema > SCHEMA else "load it with the version of tidal-plugins that wrote it"
+        named = f"schema {schema}" if isinstance(schema, int) else "a schema before the first"
+        remedy = (
+            "upgrade"
+            if isinstance(schema, int) and schema > SCHEMA
+            else "load it with the version of tidal-plugins that wrote it"
+        )
         raise StorageError(f"{path} was written with {named}, and this library reads schema {SCHEMA}: {remedy}")
 
 

@@ -121,8 +121,7 @@ _SCOPES = f"""
 """
 _NEXT = """
     UPDATE tidal_scopes SET changes = changes + 1 WHERE scope = %s
-    RETURNING changes, ARRAY (SELECT nextval('tidal_keys') FROM generate_series(1, %s)),
-        ARRAY (SELECT nextval('tidal_lines') FROM generate_series(1, %s))
+    RETURNING changes, ARRAY (SELECT nextval('tidal_keys') FROM generate_series(1, %s))
 """
 # Characters that are written as two are counted as one.
 _CHARACTERS = "char_length(replace(replace(text, E'\\x01\\x01', ' '), E'\\x01\\x02', ' '))"
@@ -169,10 +168,8 @@ class PostgresEntries(PostgresBase, EntryStore):
             raise InvalidInput(f"all vectors have one size, got {', '.join(map(str, sizes))}")
         size, number = next(iter(sizes), None), number_of(scope)
         keys = len(prepared) + sum(len(item.units) for item in prepared)
-        lines = self._db.undrawn(scope) if new else 0
-        statements = ((_EXISTING, [number, [item.id for item in prepared]]), (_NEXT, [number, keys, lines]))
-        existing, [(change, drawn, numbers)], *state = self._db.each(scope, *statements, *sharing(self._db, size))
-        self._db.drawn(scope, numbers)
+        statements = ((_EXISTING, [number, [item.id for item in prepared]]), (_NEXT, [number, keys]))
+        existing, [(change, drawn)], *state = self._db.each(scope, *statements, *sharing(self._db, size))
         known = {id_: Known(key, sum_, tuple(volume)) for id_, key, sum_, *volume in existing}
         return Place(known, change, sorted(drawn), generation_for(self._db, size, state))
 

@@ -6,8 +6,9 @@ import json
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -17,15 +18,23 @@ from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
-TOMORROW = datetime.now(UTC).date() + timedelta(days=1)
-DEBT = f"I have to pay Tom back by {TOMORROW:%A}."
+DEBT = "I have to pay Tom back by {:%A}."
 ALLOW = ("presence", "allow", "--zone", "UTC", "--quiet", "none")
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Path:
+def tomorrow() -> date:
+    """Return the day after today, which stays that until the test is over: at its end the next one is waited for."""
+    now = datetime.now(UTC)
+    if (left := datetime.combine(now + timedelta(days=1), time.min, UTC) - now) < timedelta(minutes=1):
+        sleep(left.total_seconds() + 1)
+    return datetime.now(UTC).date() + timedelta(days=1)
+
+
+@pytest.fixture
+def told(tmp_path: Path, tomorrow: date) -> Path:
     """Return a memory to which somebody spoke three days ago of what is due tomorrow."""
-    path, words = tmp_path / "tidal.db", f"The ferry was late. {DEBT}"
+    path, words = tmp_path / "tidal.db", f"The ferry was late. {DEBT.format(tomorrow)}"
     clock = FrozenClock(datetime.now(UTC) - timedelta(days=3))
     with TidalMemory(path, embedder=HashingEmbedder(), clock=clock) as memory:
         memory.record(words, "I will remember that.", thread="monday")
@@ -33,7 +42,7 @@ def told(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("told")
-def test_a_message_is_decided_shown_and_taken_once(tidal: Tidal) -> None:
+def test_a_message_is_decided_shown_and_taken_once(tidal: Tidal, tomorrow: date) -> None:
     assert "UTC, no quiet hours, at most 1 a day, 12 hours apart" in tidal(*ALLOW).out
     assert tidal("presence", "why").out.startswith("speaks: something is due")
     ran = tidal("presence", "step")
@@ -42,7 +51,7 @@ def test_a_message_is_decided_shown_and_taken_once(tidal: Tidal) -> None:
     assert "[ep:" in ran.out
     assert tidal("presence", "step").out.startswith("silent: a message waits")
     ran = tidal("presence", "step", "--take")
-    assert (ran.code, ran.out) == (0, f"You wanted to pay Tom back by {TOMORROW:%A}; that is tomorrow.\n")
+    assert (ran.code, ran.out) == (0, f"You wanted to pay Tom back by {tomorrow:%A}; that is tomorrow.\n")
     ran = tidal("presence", "step", "--take")
     assert (ran.code, ran.out) == (3, "")
     assert "silent: it said 1 of 1 a day already" in ran.err
@@ -50,15 +59,15 @@ def test_a_message_is_decided_shown_and_taken_once(tidal: Tidal) -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_the_state_says_what_is_on_its_mind(tidal: Tidal) -> None:
+def test_the_state_says_what_is_on_its_mind(tidal: Tidal, tomorrow: date) -> None:
     tidal(*ALLOW)
     assert tidal("presence", "state").code == 3
     tidal("presence", "step")
     out = tidal("presence", "state").out
-    assert f"task, due {TOMORROW}: {DEBT}" in out
+    assert f"task, due {tomorrow}: {DEBT.format(tomorrow)}" in out
     assert "mood: valence" in out
     state = tidal("presence", "state", "--json").data
-    assert [(one["kind"], one["text"]) for one in state["threads"]] == [("task", DEBT)]
+    assert [(one["kind"], one["text"]) for one in state["threads"]] == [("task", DEBT.format(tomorrow))]
 
 
 @pytest.mark.usefixtures("told")
@@ -87,7 +96,7 @@ def test_a_pause_ends_when_it_is_resumed(tidal: Tidal) -> None:
 
 
 @pytest.mark.usefixtures("told")
-def test_erase_asks_and_leaves_memories(tidal: Tidal) -> None:
+def test_erase_asks_and_leaves_memories(tidal: Tidal, tomorrow: date) -> None:
     tidal(*ALLOW)
     tidal("presence", "step")
     refused = tidal("presence", "erase", given="n\n")
@@ -95,7 +104,7 @@ def test_erase_asks_and_leaves_memories(tidal: Tidal) -> None:
     assert "nothing was erased" in refused.err
     assert "erased, with 1 message" in tidal("presence", "erase", given="y\n").out
     assert tidal("presence", "messages").code == 3
-    assert DEBT in tidal("recall", "Tom").out
+    assert DEBT.format(tomorrow) in tidal("recall", "Tom").out
 
 
 @pytest.mark.usefixtures("told")

@@ -4,8 +4,9 @@ The package has hundreds, whose compiling takes longer than everything else that
 """
 
 import re
-from functools import cached_property
 from typing import Any, cast
+
+from tidal_plugins.cached import cached_property
 
 
 class _LazyPattern:

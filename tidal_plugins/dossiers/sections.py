@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from functools import cached_property
 from typing import Final
 
+from tidal_plugins.cached import cached_property
 from tidal_plugins.dossiers.current import links_of, standing
 from tidal_plugins.dossiers.drafting import findings
 from tidal_plugins.dossiers.scorer import Shown, best, current_worth, recency, worth

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
+from tidal_plugins.cached import cached_property
 from tidal_plugins.english.dates import named_days, with_dates
 from tidal_plugins.english.pasted import SPEECH, without_pasted
 from tidal_plugins.english.sentences import plain, sentences, shortened

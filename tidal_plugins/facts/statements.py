@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
+from tidal_plugins.cached import cached_property
 from tidal_plugins.english.cues import (
     ADDS,
     ATTRIBUTES,

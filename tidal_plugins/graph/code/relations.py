@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import PurePosixPath
 
 from tidal_plugins.actions.paths import normal
+from tidal_plugins.cached import cached_property
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.graph.code.outline import BY_FILE, SCRIPTS, Call, Import, Outline
 from tidal_plugins.graph.code.project import LIKELY, SURE, Fact, Project, Thing, dotted, matches

@@ -6,9 +6,9 @@ import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate, pairwise
 
+from tidal_plugins.cached import cached_property
 from tidal_plugins.graph.code.outline import Call, Definition, Import, Outline, language_named, outline
 from tidal_plugins.graph.reading.mentions import EXTENSIONS, installed, mention, named
 from tidal_plugins.model.graph import Assertion, Mention

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tidal_plugins.cached import cached_property
 from tidal_plugins.storage.columns.binary import Codes, room
 from tidal_plugins.storage.damage import Damaged
 

@@ -33,17 +33,22 @@ from tidal_plugins.storage.transactions import Block, Deadlines, Limit
 CONNECT_SECONDS = 10
 """Seconds that connecting may take, unless the URL has a ``connect_timeout``."""
 
+# Without a generic plan the server plans most statements anew each time: a plan for known values leaves partitions out
+# and looks cheaper, though the values of all of these statements name one scope, and the generic plan leaves them out
+# when it runs.
 # A pooler answers with a number of its own instead of that of the server's process: then nothing lasts longer than a
 # transaction, since the next one may run on the connection of somebody else.
 _SESSION = """
     WITH pooled (p) AS (SELECT pg_backend_pid() <> %s)
     SELECT set_config('lock_timeout', %s, pooled.p), set_config('synchronous_commit', %s, pooled.p),
         set_config('default_transaction_read_only', %s, pooled.p), set_config('jit', 'off', pooled.p),
+        set_config('plan_cache_mode', 'force_generic_plan', pooled.p),
         set_config('client_min_messages', 'error', pooled.p), pooled.p, current_setting('server_encoding') FROM pooled
 """
 _LOCAL = """
     SELECT set_config('lock_timeout', %s, true), set_config('synchronous_commit', %s, true),
-        set_config('default_transaction_read_only', %s, true), set_config('jit', 'off', true)
+        set_config('default_transaction_read_only', %s, true), set_config('jit', 'off', true),
+        set_config('plan_cache_mode', 'force_generic_plan', true)
 """
 
 
@@ -174,6 +179,9 @@ _COUNT = """
 Statement = tuple[str, Sequence[Any]]
 """SQL with its parameters."""
 
+Asked = dict[tuple[Hashable, ...], tuple[Scope | str, Statement]]
+"""Queries that snapshots keep, by what tells them apart, each with the scope that it is about."""
+
 
 class Work(Block):
     """An open transaction, a snapshot, or a ``single`` question, which the server answers without ``BEGIN`` and
@@ -196,6 +204,8 @@ class Work(Block):
         """Versions of the documents that a transaction has read or written, by scope, collection and key."""
         self.kept: dict[Hashable, Any] = {}
         """Results of a snapshot that it may be asked for again; what a transaction knows and nobody else can change."""
+        self.asked: Asked = {}
+        """The queries whose results a snapshot was asked for."""
         self.counts: dict[int, list[int]] = {}
         """What a transaction adds to the figures of the whole store, by shard. It is written last, just before the end,
         so that writers of other scopes wait for none."""
@@ -220,6 +230,9 @@ class Work(Block):
         return [(_COUNT, [*added, shard]) for shard, added in sorted(counts.items()) if any(added)]
 
 
+MOST_FOLLOWED = 1024
+"""Queries with which snapshots begin of which it is known what is asked after them."""
+
 LINES = 4
 """Numbers of lines that a transaction draws at least once it has stored entries: a turn is noted in several logs."""
 
@@ -227,8 +240,12 @@ _JOINED = nullcontext()
 
 _BEGIN = {True: "BEGIN ISOLATION LEVEL READ COMMITTED", False: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 _SET = "SELECT set_config('tidal.scope', %s, true), set_config('statement_timeout', %s, true)"
-_LOCK = "SELECT path FROM tidal_scopes WHERE scope = %s FOR UPDATE"
-_ADD = "INSERT INTO tidal_scopes (scope, path) VALUES (%s, %s) ON CONFLICT (scope) DO NOTHING"
+# The row of a scope that is there is locked and stays as it is. That of another path would become one of none, which is
+# an error: the statement needs nobody to look at its result.
+_LOCK = """
+    INSERT INTO tidal_scopes AS s (scope, path) VALUES (%s, %s)
+    ON CONFLICT (scope) DO UPDATE SET path = NULL WHERE s.path <> excluded.path
+"""
 _LINES = "SELECT nextval('tidal_lines') FROM generate_series(1, %s)"
 
 
@@ -241,6 +258,8 @@ class Connections(Deadlines):
         self.path, self.read_only = shown_url(url), read_only
         self._closed, self.trips = False, 0
         self._local = threading.local()
+        self._followed: dict[tuple[Hashable, ...], Asked] = {}
+        """What the last snapshot asked that began with a query."""
         self.last_write = object()
         """Another object after each transaction of this process, whether or not it changed anything."""
 
@@ -323,17 +342,12 @@ class Connections(Deadlines):
         self._ready(scope).later.extend((scope, statement) for statement in statements)
 
     def lock(self, scope: Scope) -> None:
-        """Let nobody else write to a scope before the transaction ends. Its row is added if there is none yet."""
+        """Let nobody else write to a scope before the transaction ends: from the next statement on, before which the
+        server waits for it. Its row is added if there is none yet."""
         work = self.current
-        if not work.writes or scope in work.locked:
-            return
-        number, path = number_of(scope), path_of(scope)
-        lock = (_LOCK, [number])
-        if (row := self._send(work, scope, [lock])[0].fetchone()) is None:
-            row = self._send(work, scope, [(_ADD, [number, path]), lock])[1].fetchone()
-        if row is None or row[0] != path:
-            raise StorageError("two scopes have the same number, which happens once in 2^63: name this one differently")
-        work.locked[scope] = []
+        if work.writes and scope not in work.locked:
+            work.locked[scope] = []
+            work.later.append((scope, (_LOCK, [number_of(scope), path_of(scope)])))
 
     def lines(self, scope: Scope, count: int) -> list[int]:
         """Return new numbers for lines of a scope's logs, each above all that were given before."""
@@ -346,15 +360,28 @@ class Connections(Deadlines):
         return taken
 
     def kept(self, scope: Scope | str, sql: str, *parameters: Any) -> list[Any]:
-        """Return the rows of a query, which are kept as long as the snapshot. They are few and small."""
-        work = self.current
-        key = (scope, sql, *map(str, parameters))
-        if work.writes:
+        """Return the rows of a query, which are kept as long as the snapshot. They are few and small.
+
+        The first one of a snapshot brings along what was asked in the last snapshot that began so. Most begin alike,
+        and each such query saves a round trip.
+        """
+        work, asked = self.current, (scope, sql, *map(str, parameters))
+        if work.writes or work.single:
             return self.rows(scope, sql, *parameters)
-        if key not in work.kept:
-            work.kept[key] = self.rows(scope, sql, *parameters)
-        found: list[Any] = work.kept[key]
-        return list(found)
+        if asked not in work.kept:
+            many: Asked = {asked: (scope, (sql, parameters))}
+            if not work.kept:
+                many |= self._followed.get(asked, {})
+                if len(self._followed) >= MOST_FOLLOWED:
+                    self._followed.clear()
+                work.asked = self._followed[asked] = {}
+            place = next((place for place, _ in many.values() if place != ANY), ANY)
+            many = {key: one for key, one in many.items() if one[0] in (place, ANY)}
+            found = self.each(place, *(statement for _, statement in many.values()))
+            work.kept.update(zip(many, found, strict=True))
+        work.asked[asked] = scope, (sql, parameters)
+        rows: list[Any] = work.kept[asked]
+        return list(rows)
 
     def flush(self) -> None:
         """Write what the transaction adds to the figures of the whole store now, and not at its end."""

@@ -166,6 +166,10 @@ def translation(path: str, error: psycopg.Error) -> Exception:
             return Busy(f"{path} takes no more connections ({message}); nothing was written: try again")
         case ("53", _) | (_, "58030"):
             return DiskFull(f"the server of {path} has no room ({message}); nothing was written. Free some, try again")
+        case _, "23502":
+            return StorageError(
+                "two scopes have the same number, which happens once in 2^63: name this one differently"
+            )
         case _, "25006":
             return ReadOnly(f"{path} takes no writes ({message}); write to the primary server")
         case _, "42501":

@@ -177,7 +177,7 @@ class PostgresDocuments(PostgresBase, DocumentStore):
     ) -> list[Row]:
         sql = self.dialect.sql(OF_KEYS[table])
         if not self._db.writing:
-            return self._db.kept(scope, sql, *values)
+            return self._db.kept(ANY if scope == STORE else scope, sql, *values)
         if scope == STORE:  # a copy goes with what it is a copy of
             locks = reading(self._db, collection, keys) if collection != COPIES else []
             rows: list[Row] = self._db.each(ANY, *locks, (sql, values))[-1]

@@ -149,6 +149,7 @@ class StoredColumns(Columns):
         super().__init__(arrays, last)
         self._source, self._bounded, self._broken = source, deadline, broken
         self._units: dict[int, bytes] = {}
+        self._heads: dict[int, tuple[str, str]] = {}
 
     def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
         self._check_vectors()
@@ -192,8 +193,11 @@ class StoredColumns(Columns):
         return np.where(there, places, -1)
 
     def heads(self, rows: Rows) -> list[tuple[str, str]]:
-        found = {key: (head[:HEAD], tail[-TAIL:]) for key, head, tail in self._of(_HEADS, rows)}
-        return [found.get(key, ("", "")) for key in self.arrays.key[rows].tolist()]
+        """Return the ends of texts. One recall asks for most of them several times, and they are read once."""
+        unknown = [row for row, key in zip(rows, self.arrays.key[rows].tolist(), strict=True) if key not in self._heads]
+        read = self._of(_HEADS, np.array(unknown, np.int64))
+        self._heads |= {key: (head[:HEAD], tail[-TAIL:]) for key, head, tail in read}
+        return [self._heads.get(key, ("", "")) for key in self.arrays.key[rows].tolist()]
 
     def emotions(self, rows: Rows) -> list[Mapping[str, float] | None]:
         found = {}

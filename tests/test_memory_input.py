@@ -58,7 +58,7 @@ def test_what_is_no_text_is_refused(memory: TidalMemory) -> None:
         asked = ("recall", "" if text is None else text)  # without a query the hottest are recalled
         for name, given in (asked, ("record_many", turns), ("remember", notes), ("record", text)):
             refused(memory, lambda m, name=name, given=given: getattr(m, name)(given))
-    for neither in (None, 7, "", ["good text", 7], [{"text": "good text"}], b"bytes"):
+    for neither in (None, 7, "", ["good text", 7], [{"text": "good text"}], {"good text": 7}, b"bytes"):
         refused(memory, lambda m, neither=neither: m.remember(neither))
 
 

@@ -36,6 +36,11 @@ def test_import_loads_little_of_its_own_and_nothing_heavy():
     assert len([name for name in loaded if name.startswith("tidal_plugins.")]) < 40
 
 
+@pytest.mark.slow
+def test_doubles_need_no_pytest():
+    assert python("-c", "import sys, tidal_plugins.testing; print('pytest' in sys.modules)").stdout == "False\n"
+
+
 REST = ("background", "compaction", "dossiers", "graph", "ingestion", "maintenance", "model.graph", "summarising")
 """Rooms of the core that neither an import nor a recall needs."""
 

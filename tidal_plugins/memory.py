@@ -15,7 +15,6 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.shown import shown
 from tidal_plugins.tracing import traced
 from tidal_plugins.validation import check_flag, iterable, label
 
@@ -189,8 +188,6 @@ class TidalMemory(View):
         from tidal_plugins.ingestion.record import remember, to_notes
         from tidal_plugins.model.entry import Note
 
-        if not isinstance(text, Iterable | Note):
-            raise InvalidInput(f"give texts or Notes to remember, got {shown(text)}")
         notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
         with self._services.worker.recording(self.scope):
             stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)

@@ -137,6 +137,14 @@ def test_consolidate_backup_reembed_and_doctor(tidal: Tidal, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("told")
+def test_backup_and_the_list_of_dossiers_and_a_brief_only_read(tidal: Tidal, tmp_path: Path) -> None:
+    before = (tmp_path / "tidal.db").read_bytes()
+    for words in (("backup", "copy.db"), ("dossier",), ("dossier", "clocks", "--brief")):
+        assert tidal(*words).code == 0
+    assert (tmp_path / "tidal.db").read_bytes() == before
+
+
+@pytest.mark.usefixtures("told")
 def test_another_embedder_is_named(tidal: Tidal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDAL_EMBEDDER", "minilm")
     ran = tidal("recall", "clocks")

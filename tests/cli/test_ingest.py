@@ -71,6 +71,14 @@ def test_each_kind_of_document_is_found_by_its_source(tidal: Tidal) -> None:
     assert "café" in tidal("recall", "spare key", "-n", "1").out
 
 
+def test_one_text_is_remembered(tidal: Tidal) -> None:
+    assert tidal("remember", "The gate code is on the fridge.", "--source", "Ada", "--tag", "home").code == 0
+    [found] = tidal("recall", "gate code", "--json").data["hits"]
+    assert (found["kind"], found["source"], found["text"]) == ("kb", "Ada", "The gate code is on the fridge.")
+    assert tidal("remember", "The gate.", "--kind", "poem").code == 2
+    assert tidal("remember", " ").code == 2
+
+
 @pytest.mark.usefixtures("folder")
 def test_html_is_read_as_markdown_without_scripts_and_menus(tidal: Tidal) -> None:
     tidal("ingest", "papers/pump.html")

@@ -25,6 +25,7 @@ What the commands of ``presence`` print is tested with them."""
 ASKED: dict[str, list[list[str]]] = {
     "init": [[]],
     "ingest": [["@notes.md"]],
+    "remember": [["The mast is spruce.", "--tag", "boats"]],
     "import": [["@claude.jsonl"]],
     "recall": [["clocks"]],
     "why": [["clocks"]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,7 +30,7 @@ from tidal_plugins import (
 from tidal_plugins.model.delimiters import OPEN, PREAMBLE, Delimiters, around, inert
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.retrieval.weights import WhisperTuning
-from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.retrieval.whisper import compose, when
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 
 TABLE = tables("retrieval/whisper.jsonl")
@@ -79,6 +79,30 @@ def test_a_line_has_citation_age_source_and_text() -> None:
         "- [ep:ep1] 26 Feb, 3 days ago, user: I play jazz piano.",
         "- [mem:0123456789abc] 22 Dec 2023, 2 years ago, practice.md: Play scales daily.",
         "- [mem:0123456789abc] just now, fact: The piano is old.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        ((2025, 12, 1), (2026, 11, 29), "1 Dec 2025, 11 months ago"),
+        ((2026, 2, 2), (2026, 11, 29), "2 Feb, 9 months ago"),
+        ((2026, 8, 31), (2026, 11, 29), "31 Aug, 2 months ago"),
+        ((2025, 11, 29), (2026, 11, 29), "29 Nov 2025, 1 year ago"),
+        ((2026, 1, 31), (2026, 2, 28), "31 Jan, 4 weeks ago"),
+        ((2026, 11, 30), (2026, 11, 28), "30 Nov, ahead"),
+    ],
+)
+def test_months_and_years_are_those_of_the_calendar(
+    then: tuple[int, int, int], now: tuple[int, int, int], said: str
+) -> None:
+    assert when(datetime(*then, 9, tzinfo=UTC), datetime(*now, 12, tzinfo=UTC)) == said
+
+
+def test_the_topic_of_a_dossier_does_not_seem_to_speak() -> None:
+    made = hit("The wedding was moved to 3 October.", kind="dossier", source="Wout", occurred_at=NOON)
+    assert lines(whisper(made)) == [
+        "- [mem:0123456789abc] just now, dossier on Wout: The wedding was moved to 3 October."
     ]
 
 

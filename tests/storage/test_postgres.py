@@ -21,7 +21,8 @@ from tidal_plugins.storage.postgres.dialect import shown_url
 from tidal_plugins.storage.rows import number_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.testing import ALL, HERE, NOON, StoreContract, ids, record
+from tidal_plugins.testing import ALL, HERE, NOON, ids, record
+from tidal_plugins.testing.store import StoreContract
 from tools.databases import PLAIN, Databases
 
 pytest.importorskip("psycopg")

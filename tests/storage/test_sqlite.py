@@ -26,10 +26,11 @@ from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.rows import unit_vector
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage, log_mark, opening
-from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, link, record
+from tidal_plugins.testing import ALL, FULL, HERE, NOON, entry, link, record
 from tidal_plugins.testing.columns import ColumnsContract
 from tidal_plugins.testing.renewal import RenewalContract
 from tidal_plugins.testing.search import SearchContract
+from tidal_plugins.testing.store import StoreContract
 from tidal_plugins.testing.transactions import TransactionContract
 
 WORKER = Path(__file__).with_name("worker.py")

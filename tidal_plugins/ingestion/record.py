@@ -224,6 +224,8 @@ def one_turn(
 
 def to_notes(texts: Iterable[Note | str], fields: Mapping[str, Any]) -> list[Note]:
     """Return notes of texts with ``fields``; a note is one already, and takes none. Raises ``InvalidInput``."""
+    if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
+        raise InvalidInput(f"give texts or Notes to remember, got {shown(texts)}")
     given = list(texts)
     if fields and not all(isinstance(text, str) for text in given):
         raise InvalidInput(f"{', '.join(sorted(fields))} belong into the Note, which is given already")

@@ -15,7 +15,7 @@ from tidal_plugins.english.moods import asks
 from tidal_plugins.english.sentences import shortened
 from tidal_plugins.english.words import NEGATED
 from tidal_plugins.model.delimiters import Delimiters, around, inert
-from tidal_plugins.model.entry import CONVERSATION
+from tidal_plugins.model.entry import CONVERSATION, DOSSIER
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.calibration import sources
@@ -47,7 +47,7 @@ STAGE = "whisper"
 _FIGURE = lazy_re(r"\d+(?:[.,:/-]\d+)*")
 _HEADING = lazy_re(r"^#{1,6}[ \t]+", re.MULTILINE)
 _DAY = 86400
-_AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day", _DAY), ("hour", 3600))
+_AGES = (("week", 7 * _DAY), ("day", _DAY), ("hour", 3600))
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
@@ -237,6 +237,8 @@ def _source(hit: Hit) -> str:
     if entry.kind == CONVERSATION:
         roles = {"user": "user", "assistant": "you" if own else "assistant"}  # a peer's assistant is somebody else
         source = entry.speaker or roles.get(entry.role or "", "conversation")
+    elif entry.kind == DOSSIER and entry.source:  # its topic may be a name, and it is nobody who speaks
+        source = f"dossier on {entry.source}"
     else:
         source = entry.source or entry.kind
     return _short(source) if own else f"{_short(source)} in {_short(hit.origin)}"
@@ -259,8 +261,12 @@ def when(then: datetime, now: datetime) -> str:
 
 
 def age(then: datetime, now: datetime) -> str:
-    """Return how long ago a time is, in one unit."""
+    """Return how long ago a time is, in one unit; months and years are those of the calendar."""
     seconds = (now - then).total_seconds()
+    months = 12 * (now.year - then.year) + now.month - then.month - (now.day < then.day)
+    for unit, length in (("year", 12), ("month", 1)):
+        if (count := months // length) > 0:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
     for unit, length in _AGES:
         if seconds >= length:
             count = int(seconds // length)

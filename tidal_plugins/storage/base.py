@@ -7,7 +7,7 @@ Every call names its scope and never returns anything of another one. Writes bel
 :meth:`Storage.transaction`, which makes one logical write one transaction; several reads that must agree belong inside
 :meth:`Storage.snapshot`. A row that is not as it was written is left out of what a call returns, and noted with
 :func:`tidal_plugins.storage.damage.note`; one about the whole store (``META``) raises ``Corrupt``. The suite
-``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on every engine.
+``tidal_plugins.testing.store.StoreContract`` states the behaviour in full and runs on every engine.
 """
 
 from __future__ import annotations

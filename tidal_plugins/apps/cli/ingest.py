@@ -1,4 +1,4 @@
-"""``ingest`` and ``import``: files and histories into memory."""
+"""``ingest``, ``remember`` and ``import``: files, texts and histories into memory."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidal_plugins.apps.cli.command import LISTED, Exit, Failed, Run, command, counted, more
+from tidal_plugins.apps.histories import FORMATS
 
 if TYPE_CHECKING:
     from tidal_plugins.apps.cli.documents import Summary
     from tidal_plugins.apps.cli.importing import ImportAccount
 
 KINDS = ("kb", "skill", "fact")
-"""The kinds that a document may be remembered as."""
+"""The kinds that a document or a text may be remembered as."""
 
 
 @command("ingest")
@@ -31,13 +32,17 @@ def ingest(
     """
     from tidal_plugins.apps.cli.documents import ingest_all
 
-    if kind is not None and kind not in KINDS:
-        raise Failed(f"--kind is one of {', '.join(KINDS)}", Exit.USAGE)
+    _check_kind(kind)
     with run.memory(make=True) as memory, run.progress("reading") as bar:
         summary = ingest_all(memory, paths, bar, kind=kind, prune=prune)
     run.show(summary.as_data(), "\n".join(_ingested(summary, prune)))
     if summary.skipped:
         raise typer.Exit(Exit.PARTLY)
+
+
+def _check_kind(kind: str | None) -> None:
+    if kind is not None and kind not in KINDS:
+        raise Failed(f"--kind is one of {', '.join(KINDS)}", Exit.USAGE)
 
 
 def _ingested(summary: Summary, pruned: bool) -> list[str]:
@@ -55,6 +60,21 @@ def _ingested(summary: Summary, pruned: bool) -> list[str]:
     return lines
 
 
+@command("remember")
+def remember(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="What is worth knowing, in your words.")],
+    kind: Annotated[str, typer.Option(help="kb, skill or fact.")] = "kb",
+    source: Annotated[str | None, typer.Option(help="Where it comes from.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A label; may be given again.")] = None,
+) -> None:
+    """Remember one text."""
+    _check_kind(kind)
+    with run.memory(make=True) as memory:
+        entry = memory.remember(text, kind=kind, source=source, tags=tag)
+    run.show(entry, f"{entry.citation}: {entry.text}")
+
+
 @command("import")
 def import_(
     run: Run,
@@ -64,7 +84,7 @@ def import_(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(help="claude-code, codex, chatgpt, claude-ai, jsonl, locomo or langgraph [told by the file]."),
+        typer.Option(help=f"{', '.join(FORMATS)} [told by the file]."),
     ] = None,
 ) -> None:
     """Record chat histories of other programs.
@@ -73,7 +93,7 @@ def import_(
     that went on since gets its new messages.
     """
     from tidal_plugins.apps.cli.importing import import_all
-    from tidal_plugins.apps.histories import FORMATS, HOMES
+    from tidal_plugins.apps.histories import HOMES
 
     if format is not None and format not in FORMATS:
         raise Failed(f"--format is one of {', '.join(FORMATS)}", Exit.USAGE)

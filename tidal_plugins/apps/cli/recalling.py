@@ -269,8 +269,9 @@ def dossier(
 ) -> None:
     """Read the current document on a topic.
 
-    Every line has citations. The document is made if there is none."""
-    with run.memory(writes=True) as memory:
+    Every line has citations. The document of a topic is made or brought up to date by that, and is a memory, too; the
+    list and --brief write nothing."""
+    with run.memory(writes=topic is not None and not brief) as memory:
         if topic is None:
             known = memory.dossiers.list()
             lines = [f"{each.topic} (version {each.version}, {local(each.updated_at)})" for each in known]

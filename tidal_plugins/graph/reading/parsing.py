@@ -135,7 +135,9 @@ def _load(model: str | None) -> Any:
     try:
         import spacy
     except ImportError as error:
-        raise NoParser(f"relations of talk, and they alone, need spaCy, which is not installed: {INSTALL}") from error
+        raise NoParser(
+            f"relations of talk need spaCy, which is not installed, and all else works without it: {INSTALL}"
+        ) from error
     for name in (model,) if model else MODELS:
         try:
             return spacy.load(name)

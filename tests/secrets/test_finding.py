@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
 from tests.tables import tables, wrong
+from tidal_plugins.secrets.finding import LONG as MOST_LOOKED_AT
 from tidal_plugins.secrets.finding import blanked, masked, masked_value, secrets
 from tidal_plugins.secrets.screening import FORMS
 
@@ -46,6 +47,20 @@ def test_a_blanked_text_keeps_every_place() -> None:
 def test_values_are_read_with_their_names() -> None:
     value = {"user": "bob", "password": "hunter2", "tries": 3, "headers": [f"Bearer {MIXED}"]}
     assert masked_value(value) == {"user": "bob", "password": "[password]", "tries": 3, "headers": ["Bearer [token]"]}
+
+
+UNUSUAL = ["credentİals bob / A12-34x9", "<dB:ſecret>kA9Xx2</x>", "one time paſscode: ١٢٣٤"]
+"""Texts with letters that are others in small, and stand for them in patterns."""
+
+
+def test_no_secret_is_passed_over_by_the_quick_look_that_most_texts_get() -> None:
+    def beyond(text: str) -> set[tuple[int, int, str]]:
+        padded = secrets("\n" * MOST_LOOKED_AT + text)  # a long text is read without that look
+        return {(start - MOST_LOOKED_AT, end - MOST_LOOKED_AT, kind) for start, end, kind in padded}
+
+    texts = [*(text for text, _ in TABLE["masked"]), *UNUSUAL]
+    assert sum(map(bool, map(beyond, texts))) > len(texts) / 2
+    assert [text for text in texts if not beyond(text) <= set(secrets(text))] == []
 
 
 PIECES = "password| is |: |hunter2|[|]|pin |1234|4242424242424242|://u:p1x@h|token |\n|\"|'s |log in | / |İ| the |code"

@@ -140,6 +140,23 @@ def test_a_memory_that_is_open_is_not_replaced(tmp_path: Path) -> None:
     restore(backup, tmp_path / "agent.db", replace=True)
 
 
+def test_a_damaged_backup_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    with TidalMemory(tmp_path / "memory.db", embedder=HashingEmbedder()) as memory:
+        for number in range(60):
+            memory.remember(f"Berth {number} is free until the autumn.")
+        made = memory.backup(tmp_path / "copy.db")
+    whole, told = Path(made.path).read_bytes(), []
+    for at in range(4096, len(whole), 5 * 4096):
+        Path(made.path).write_bytes(whole[: at + 2000] + bytes(2000) + whole[at + 4000 :])
+        try:
+            restore(made.path, tmp_path / "new.db", replace=True)
+        except Corrupt as error:
+            told.append(str(error))
+            assert {path.name for path in tmp_path.iterdir()} <= {"memory.db", "copy.db", "new.db"}
+    assert any("nothing was restored" in one for one in told)
+    assert [one for one in told if "copy.db is damaged" not in one] == []
+
+
 def test_a_damaged_memory_is_backed_up_only_when_told_so_and_can_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
     with open_memory(path) as memory:

@@ -121,8 +121,7 @@ def stem(word: str) -> str:
 @cache
 def _stemmer() -> Any:
     """Return the class of Snowball's English stemmer, without the thirty other languages that its package imports."""
-    found = find_spec("snowballstemmer")
-    if "snowballstemmer" in sys.modules or found is None:
+    if "snowballstemmer" in sys.modules or (found := find_spec("snowballstemmer")) is None:
         return import_module("snowballstemmer.english_stemmer").EnglishStemmer
     alone = ModuleSpec(f"{__name__}.snowball", None, is_package=True)
     alone.submodule_search_locations = found.submodule_search_locations

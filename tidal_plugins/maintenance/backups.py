@@ -134,6 +134,8 @@ def restore(
         _verified(part, key, lambda copy: copy.erase_documents(STORE, META, [BACKUP]), damaged=False)
         put_in_place(part, target, key)
         sync_folder(target)
+    except Corrupt as error:
+        raise Corrupt(f"the backup {known.path} is damaged, and nothing was restored: take another one") from error
     finally:
         remove_part(part)
     return known

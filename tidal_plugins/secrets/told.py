@@ -142,35 +142,41 @@ _TELLING = lazy_re(
     r"pass(?:w|code|phrase|e\b|(?![a-z]))|phrase|words|mnemonic|p/w|pwd|pw|psk|key|token|secret|kennwort|contrase|clave|"
     r"hasł|haslo|senha|parola|wachtwoord|lösenord|пароль|log-?in|logon|logg|sign(?:ed|ing)?-?in|"
     r"\b(?:log|sign|signed|signing)$|\bcred(?:s|entials)|wi-?fi|bearer|basic|curl|mysql|mariadb|7z|redis-cli|zip|"
-    r"/user:|openssl"
+    r"/user:|openssl",
+    re.IGNORECASE,  # as the patterns that follow: it also takes «ſ» for s, and «İ» for i
 )
 """What stands in a word of every text with a secret that :func:`told`, :func:`logins` or :func:`fields` yield, but for
 codes: they consist of digits or of words for them."""
 _OPENING = lazy_re(
     r"\b(?:pin\b|code\b|comb(?:o|ination)|cv[vc]|otp|(?:open|disarm|(?:pad|un)?lock)(?:s|ed|box)?\b|"
-    r"(?:enter|type|punch|dial|press|use)$)"
+    r"(?:enter|type|punch|dial|press|use)$)",
+    re.IGNORECASE,
 )
 """What stands in a word of every text with a code."""
-_DIGITS = lazy_re(r"zero|oh|nought|one|two|three|four|five|six|seven|eight|nine")
+_DIGITS = lazy_re(r"zero|oh|nought|one|two|three|four|five|six|seven|eight|nine", re.IGNORECASE)
 _TELLS, _OPENS_SOMETHING, _COUNTS = 1, 2, 4
+_WORD = 40
+"""Letters of a word that is longer than any that others say again: such words would fill the memory."""
 
 
 def may_tell(low: str, numbers: bool) -> bool:
     """Return whether a text of small letters, which may have ``numbers``, may have a secret that is known by the words
     around it. Most have none."""
-    kinds = set(map(_kind, low.split()))
+    kinds = {_known_kind(word) if len(word) <= _WORD else _kind(word) for word in set(low.split())}
     if any(kind & _TELLS for kind in kinds):
         return True
     counts = numbers or any(kind & _COUNTS for kind in kinds)
     return counts and any(kind & _OPENS_SOMETHING for kind in kinds)
 
 
-@lru_cache(maxsize=1 << 14)
 def _kind(word: str) -> int:
-    """Return what a word may have to do with a secret. Texts have mostly the same words."""
+    """Return what a word may have to do with a secret."""
     found = _TELLS if _TELLING.search(word) else 0
     found |= _OPENS_SOMETHING if _OPENING.search(word) else 0
     return found | (_COUNTS if _DIGITS.search(word) else 0)
+
+
+_known_kind = lru_cache(maxsize=1 << 14)(_kind)  # texts have mostly the same words
 
 
 def told(text: str, low: str) -> Iterator[tuple[int, int, str]]:

@@ -249,13 +249,20 @@ _PASSAGE_KEYS = """
     SELECT k.key FROM tidal_passages k WHERE k.scope = %s AND k.key > %s
     AND k.entry = ANY (ARRAY (SELECT e.key FROM tidal_entries e WHERE e.scope = %s AND {wanted}))
 """
+# Each key is looked up by itself. A join that the server is free to plan reads all entries and vectors of the scope for
+# three new passages where it knows too little of the tables: 38 ms of 10,000 entries.
 _PASSAGES = """
     SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id
-    FROM tidal_passages p JOIN tidal_entries e ON e.scope = p.scope AND e.key = p.entry
-    LEFT JOIN tidal_vectors v ON v.scope = p.scope AND v.generation = %s AND v.passage = p.key
-    WHERE p.scope = %s AND p.key = {keys} ORDER BY p.key
+    FROM (SELECT %s::bigint, %s::bigint) asked (generation, scope) CROSS JOIN unnest({keys}) wanted (key)
+    CROSS JOIN LATERAL (SELECT * FROM tidal_passages p WHERE p.scope = asked.scope AND p.key = wanted.key OFFSET 0) p
+    CROSS JOIN LATERAL (SELECT e.id FROM tidal_entries e WHERE e.scope = asked.scope AND e.key = p.entry OFFSET 0) e
+    LEFT JOIN LATERAL (
+        SELECT v.vector, v.checksum FROM tidal_vectors v
+        WHERE v.scope = asked.scope AND v.generation = asked.generation AND v.passage = wanted.key OFFSET 0
+    ) v ON true
+    ORDER BY p.key
 """
-_FIRST_PASSAGES = _PASSAGES.format(keys=f"ANY (ARRAY ({_PASSAGE_KEYS} ORDER BY k.key LIMIT {BATCH}))")
+_FIRST_PASSAGES = _PASSAGES.format(keys=f"ARRAY ({_PASSAGE_KEYS} ORDER BY k.key LIMIT {BATCH})")
 _FOUND = f"""
     AND e.key IN (
         SELECT p.entry FROM tidal_words w JOIN tidal_passages p ON p.scope = w.scope AND p.key = w.passage
@@ -315,7 +322,7 @@ class ScopeSource(StoredSource[Saved]):
         yield from first
         if len(first) < BATCH:
             return
-        sql, part = _PASSAGE_KEYS.format(wanted=wanted), _PASSAGES.format(keys=NUMBERS)
+        sql, part = _PASSAGE_KEYS.format(wanted=wanted), _PASSAGES.format(keys="%s::bigint[]")
         keys = sorted(key for (key,) in self._rows(sql, number, first[-1][0], number, *parameters))
         for start in range(0, len(keys), BATCH):
             yield from self._rows(part, generation, number, keys[start : start + BATCH])

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
@@ -66,6 +66,7 @@ markdown = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
 
 
 @given(markdown | st.text(max_size=200), st.integers(1, 30))
+@example("0㐀", 1)
 def test_spans_are_ordered_trimmed_bounded_and_cover_everything(text: str, max_words: int) -> None:
     spans = split(text, max_words=max_words)
     assert all(text[span.start : span.end] == text[span.start : span.end].strip() != "" for span in spans)

@@ -43,7 +43,7 @@ def split(text: str, *, max_words: int) -> list[Span]:
     whole = trim(text, 0, len(text))
     if whole is None:
         return []
-    if len(text) <= 2 * max_words:  # a word has one character, and a space
+    if len(text) <= max_words * (2 if text.isascii() else 1):  # a word has a character, and mostly a space
         return [Span(*whole)]
     if _count_up_to(max_words, text, *whole) <= max_words:
         return [Span(*whole)]

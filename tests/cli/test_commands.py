@@ -137,9 +137,9 @@ def test_consolidate_backup_reembed_and_doctor(tidal: Tidal, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("told")
-def test_backup_and_the_list_of_dossiers_and_a_brief_only_read(tidal: Tidal, tmp_path: Path) -> None:
+def test_the_list_of_dossiers_and_a_brief_only_read(tidal: Tidal, tmp_path: Path) -> None:
     before = (tmp_path / "tidal.db").read_bytes()
-    for words in (("backup", "copy.db"), ("dossier",), ("dossier", "clocks", "--brief")):
+    for words in (("dossier",), ("dossier", "clocks", "--brief")):
         assert tidal(*words).code == 0
     assert (tmp_path / "tidal.db").read_bytes() == before
 

@@ -15,13 +15,13 @@ import pytest
 from tests.waiting import PATIENCE
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.errors import InvalidInput, ReadOnly, StorageError
-from tidal_plugins.storage.base import META, STORE, Storage, Where
+from tidal_plugins.storage.base import ALL_LINKS, META, STORE, Storage, Where
 from tidal_plugins.storage.postgres import PostgresStorage
 from tidal_plugins.storage.postgres.dialect import shown_url
 from tidal_plugins.storage.rows import number_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.testing import ALL, HERE, NOON, ids, record
+from tidal_plugins.testing import ALL, HERE, NOON, ids, link, record
 from tidal_plugins.testing.store import StoreContract
 from tools.databases import PLAIN, Databases
 
@@ -209,6 +209,9 @@ def test_a_connection_that_the_server_ended_is_replaced(postgres: Databases, pla
         name = urlsplit(plain_url).path.lstrip("/")
         postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         assert ids(store.find(HERE, ALL)) == ["a"]
+        postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        store.put_links(HERE, [link("l", "a", "b")])  # its statements wait for the end of the transaction
+        assert [one.id for one in store.links(HERE, ALL_LINKS)] == ["l"]
         with pytest.raises(StorageError), store.transaction():
             store.put(HERE, [record("b")])
             postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")

@@ -238,7 +238,7 @@ def _source(hit: Hit) -> str:
         roles = {"user": "user", "assistant": "you" if own else "assistant"}  # a peer's assistant is somebody else
         source = entry.speaker or roles.get(entry.role or "", "conversation")
     elif entry.kind == DOSSIER and entry.source:  # its topic may be a name, and it is nobody who speaks
-        source = f"dossier on {entry.source}"
+        return f"dossier on {_short(entry.source)}" + ("" if own else f" in {_short(hit.origin)}")
     else:
         source = entry.source or entry.kind
     return _short(source) if own else f"{_short(source)} in {_short(hit.origin)}"

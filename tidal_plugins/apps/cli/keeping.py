@@ -82,7 +82,7 @@ def backup(
     """Write a verified copy of the memory.
 
     The copy has all scopes. The memory stays in use meanwhile."""
-    with run.memory() as memory, replacing(path):
+    with run.memory(writes=os.access(run.db, os.W_OK)) as memory, replacing(path):
         made = memory.backup(path, replace=replace)
     rows = ", ".join(f"{count:,} {name}" for name, count in made.rows.items())
     run.show(made, f"{made.path}: {size(made.size)}, as of {local(made.at)} ({rows})")

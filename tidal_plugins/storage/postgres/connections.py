@@ -179,9 +179,6 @@ _COUNT = """
 Statement = tuple[str, Sequence[Any]]
 """SQL with its parameters."""
 
-Asked = dict[tuple[Hashable, ...], tuple[Scope | str, Statement]]
-"""Queries that snapshots keep, by what tells them apart, each with the scope that it is about."""
-
 
 class Work(Block):
     """An open transaction, a snapshot, or a ``single`` question, which the server answers without ``BEGIN`` and
@@ -204,8 +201,6 @@ class Work(Block):
         """Versions of the documents that a transaction has read or written, by scope, collection and key."""
         self.kept: dict[Hashable, Any] = {}
         """Results of a snapshot that it may be asked for again; what a transaction knows and nobody else can change."""
-        self.asked: Asked = {}
-        """The queries whose results a snapshot was asked for."""
         self.counts: dict[int, list[int]] = {}
         """What a transaction adds to the figures of the whole store, by shard. It is written last, just before the end,
         so that writers of other scopes wait for none."""
@@ -229,9 +224,6 @@ class Work(Block):
         counts, self.counts = self.counts, {}
         return [(_COUNT, [*added, shard]) for shard, added in sorted(counts.items()) if any(added)]
 
-
-MOST_FOLLOWED = 1024
-"""Queries with which snapshots begin of which it is known what is asked after them."""
 
 LINES = 4
 """Numbers of lines that a transaction draws at least once it has stored entries: a turn is noted in several logs."""
@@ -258,8 +250,6 @@ class Connections(Deadlines):
         self.path, self.read_only = shown_url(url), read_only
         self._closed, self.trips = False, 0
         self._local = threading.local()
-        self._followed: dict[tuple[Hashable, ...], Asked] = {}
-        """What the last snapshot asked that began with a query."""
         self.last_write = object()
         """Another object after each transaction of this process, whether or not it changed anything."""
 
@@ -360,28 +350,15 @@ class Connections(Deadlines):
         return taken
 
     def kept(self, scope: Scope | str, sql: str, *parameters: Any) -> list[Any]:
-        """Return the rows of a query, which are kept as long as the snapshot. They are few and small.
-
-        The first one of a snapshot brings along what was asked in the last snapshot that began so. Most begin alike,
-        and each such query saves a round trip.
-        """
-        work, asked = self.current, (scope, sql, *map(str, parameters))
-        if work.writes or work.single:
+        """Return the rows of a query, which are kept as long as the snapshot. They are few and small."""
+        work = self.current
+        key = (scope, sql, *map(str, parameters))
+        if work.writes:
             return self.rows(scope, sql, *parameters)
-        if asked not in work.kept:
-            many: Asked = {asked: (scope, (sql, parameters))}
-            if not work.kept:
-                many |= self._followed.get(asked, {})
-                if len(self._followed) >= MOST_FOLLOWED:
-                    self._followed.clear()
-                work.asked = self._followed[asked] = {}
-            place = next((place for place, _ in many.values() if place != ANY), ANY)
-            many = {key: one for key, one in many.items() if one[0] in (place, ANY)}
-            found = self.each(place, *(statement for _, statement in many.values()))
-            work.kept.update(zip(many, found, strict=True))
-        work.asked[asked] = scope, (sql, parameters)
-        rows: list[Any] = work.kept[asked]
-        return list(rows)
+        if key not in work.kept:
+            work.kept[key] = self.rows(scope, sql, *parameters)
+        found: list[Any] = work.kept[key]
+        return list(found)
 
     def flush(self) -> None:
         """Write what the transaction adds to the figures of the whole store now, and not at its end."""
@@ -437,6 +414,8 @@ class Connections(Deadlines):
             raise work.failed
         if not work.begun and not work.later:
             return
+        if not work.begun:
+            self._send(work, ANY, [])  # a commit is not sent again where the connection turns out to be lost
         with translated(self.path):
             self._sent(work, ANY, [*work.counted(), ("COMMIT", ())])
 
@@ -467,20 +446,22 @@ class Connections(Deadlines):
         """
         first = not work.begun
         try:
-            return self._sent(work, scope, statements)
-        except psycopg.Error as error:
-            if first and is_lost(error) and work.connection is not None:
+            try:
+                return self._sent(work, scope, statements)
+            except psycopg.Error as error:
+                if not first or not is_lost(error) or work.connection is None:
+                    raise
                 connection, work.connection, work.begun, work.settings = work.connection, None, False, None
                 self._pool.give_back(connection, usable=False)
                 self._pool.drop()
-                with translated(self.path):
-                    return self._sent(work, scope, statements)
+                return self._sent(work, scope, statements)
+        except psycopg.Error as error:
             if error.sqlstate == "57014":
                 self.timeouts += 1
             work.fail(raised := translation(self.path, error))
             raise raised from error
         except UnicodeEncodeError as error:
-            if work.begun:
+            if work.begun or work.later:
                 work.fail(error)
             with translated(self.path):
                 raise

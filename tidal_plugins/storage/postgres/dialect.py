@@ -166,7 +166,7 @@ def translation(path: str, error: psycopg.Error) -> Exception:
             return Busy(f"{path} takes no more connections ({message}); nothing was written: try again")
         case ("53", _) | (_, "58030"):
             return DiskFull(f"the server of {path} has no room ({message}); nothing was written. Free some, try again")
-        case _, "23502":
+        case _, "23502" if (error.diag.table_name or "").startswith("tidal_scopes"):
             return StorageError(
                 "two scopes have the same number, which happens once in 2^63: name this one differently"
             )
